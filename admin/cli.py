@@ -42,6 +42,10 @@ COMMANDS: Final = {
         "admin.commands.jobs.job:job",
         "List and show jobs of `crawl`; stop, pause or resume a running one, or add seeds or render workers to it.",
     ),
+    "log": Entry(
+        "admin.commands.jobs.log:log",
+        "Analyse the crawl.log of a job, or of Heritrix: time lines, hosts, search, indicators, alerts.",
+    ),
     "profile": Entry("admin.commands.jobs.profiles:profile", "Check the profile of a crawl."),
     "check": Entry(
         "admin.commands.collections.checking:check", "Validate WARC files and report problems with file and offset."
@@ -91,6 +95,14 @@ COMMANDS: Final = {
     ),
     "capture": Entry(
         "admin.commands.use_cases.groups:capture", "Find captures of a collection, show their records, and replay them."
+    ),
+    "qa": Entry(
+        "admin.commands.use_cases.groups:qa",
+        "Judge captured pages by their replay, decide about them, and repair them.",
+    ),
+    "curate": Entry(
+        "admin.commands.use_cases.groups:curate",
+        "Describe collections, ask for permissions, change many domains, and look at the in-tray.",
     ),
     "audit": Entry("admin.commands.use_cases.groups:audit", "Show who changed what, and when."),
     "database": Entry("admin.commands.database:database", "Show or upgrade the version of the admin's database."),

@@ -10,6 +10,7 @@ from typing import Final
 from admin.collections.access.operations import OPERATIONS as ACCESS
 from admin.collections.browsing.operations import OPERATIONS as COLLECTIONS
 from admin.collections.tasks.operations import OPERATIONS as TASKS
+from admin.curation.operations import OPERATIONS as CURATION
 from admin.harvests.definitions.operations import OPERATIONS as DEFINITIONS
 from admin.harvests.dispatch.operations import OPERATIONS as DISPATCH
 from admin.harvests.domains.operations import OPERATIONS as DOMAINS
@@ -17,9 +18,11 @@ from admin.harvests.generation.operations import OPERATIONS as GENERATION
 from admin.harvests.schedules.operations import OPERATIONS as SCHEDULES
 from admin.harvests.statistics.operations import OPERATIONS as STATISTICS
 from admin.harvests.templates.operations import OPERATIONS as TEMPLATES
+from admin.log_analysis.operations import OPERATIONS as LOGS
 from admin.models.operation import Operation
 from admin.notifications.operations import OPERATIONS as NOTIFICATIONS
 from admin.people.operations import OPERATIONS as PEOPLE
+from admin.qa.operations import OPERATIONS as QA
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
     *DOMAINS,
@@ -31,7 +34,10 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *COLLECTIONS,
     *ACCESS,
     *TASKS,
+    *QA,
     *STATISTICS,
+    *CURATION,
+    *LOGS,
     *PEOPLE,
     *NOTIFICATIONS,
 )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from admin.collections.curation_rows import drop_rows
 from admin.collections.holders import Holders, find_holders, shared_places
 from admin.collections.marks import RENAMING_FILE, deleting_folder, unfinished_renaming
 from admin.collections.stores import FAILURES, Stores, has_index, open_stores
@@ -199,6 +200,7 @@ def delete(
             step("redis")
             if is_whole:
                 captures = stores.captures.drop(name, source(name, ""))
+                drop_rows(settings, name)
             else:
                 captures = sum(stores.captures.drop_file(name, each, source_of(name, each)) for each in held.own)
                 kept = held.count(held.others)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from admin.collections.curation_rows import move_rows
 from admin.collections.delete import ChangeRefused, in_use
 from admin.collections.holders import find_holders
 from admin.collections.marks import RENAMING_FILE, Renaming, deleting_folder, mark_renaming, unfinished_renaming
@@ -88,6 +89,7 @@ def rename(settings: Settings, old: str, new: str, step: Callable[[str], None] =
         stores.captures.drop(old, source(old, ""))
         captures = stores.captures.count(new)
         step("index")
+    move_rows(settings, old, new)
     (folder / RENAMING_FILE).unlink()
     sync_folder(folder)
     return Renamed(old, new, captures, keys, jobs)

@@ -29,7 +29,7 @@ _SIGNS = x509.KeyUsage(
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """The object has a certificate and the key that goes with it."""
+    """A signed certificate goes with its key."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey

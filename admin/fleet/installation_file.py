@@ -32,15 +32,15 @@ class PartState(StrEnum):
     STARTING = "starting"
     READY = "ready"
     RESTARTING = "restarting"
-    """Its process has died, and a new one starts soon."""
+    """The process of the part has died, and a new one starts soon."""
     FAILED = "failed"
-    """Its process died again and again, or refused to work."""
+    """The process of the part died again and again, or refused to work."""
     ENDING = "ending"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The object says how one part of an installation does."""
+    """A part of an installation reports here how it does."""
 
     name: str
     state: PartState
@@ -55,7 +55,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """The object is what the file says about a running `ghostfleet up`."""
+    """An installation is what the file says about a running `ghostfleet up`."""
 
     pid: int
     addresses: Mapping[str, str]

@@ -19,7 +19,7 @@ OUTPUT_FILE: Final = "crawler.log"
 
 
 class CrawlProcess:
-    """The object is the crawl of one job, running. `close` lets go of it."""
+    """A crawl process is the crawl of one job, running. `close` lets go of it."""
 
     def __init__(self, settings: Settings, folder: JobFolder) -> None:
         """Start the process. Raises StartError."""

@@ -22,6 +22,8 @@ from admin.models.errors import DatabaseRefused, NotFound, UseCaseError
 from admin.models.job_tables import HarvesterState
 from admin.models.people_tables import Role
 from admin.models.transaction import Actor, Door
+from admin.notifications.events import Event
+from admin.notifications.outbox import notify
 from archive.steady_work import SteadyWork
 
 log = logging.getLogger(__name__)
@@ -57,6 +59,15 @@ class DispatchLink:
         """Say what this harvester does now."""
         with self.database.transaction(self.actor) as transaction:
             announce(transaction, self.name, state, why=why, job_id=job_id, free_bytes=free_bytes)
+
+    def notify(self, event: Event, subject: str, facts: Mapping[str, Any]) -> None:
+        """Notify the subscribers of an event. A database that does not answer is logged and stops nothing."""
+        said = {"harvester": self.name, "channel": self.channel, **facts}
+        try:
+            with self.database.transaction(self.actor) as transaction:
+                notify(transaction, event, subject, said)
+        except (DatabaseRefused, UseCaseError) as error:
+            log.warning("the users were not notified of %r: %s", subject, error)
 
     def claim(self) -> ClaimedJob | None:
         """Take the oldest job that waits for this channel; None when there is none."""

@@ -70,7 +70,7 @@ class NotFinished(Exception):
 
 @dataclass(slots=True)
 class Finishing:
-    """The object brings one job to its end after the crawl."""
+    """Finishing brings one job to its end after the crawl."""
 
     settings: Settings
     folder: JobFolder

@@ -25,7 +25,6 @@ from admin.harvester.finishing import Finishing, NotFinished, report_end
 from admin.harvester.job_folder import INFO_FILE, FolderError, JobFolder, JobStep, StopCause, is_here, leftovers
 from admin.harvester.job_logins import forget_logins, with_logins
 from admin.harvester.kept_folders import name_of_home, prune_old_jobs
-from admin.harvester.notices import notify_users
 from admin.harvester.running.control_loop import ControlLoop
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import JobResult
@@ -56,7 +55,7 @@ class HarvesterRefused(Exception):
 
 
 class HarvesterProcess:
-    """The object runs jobs until it is asked to end."""
+    """A harvester process runs jobs until it is asked to end."""
 
     def __init__(
         self,
@@ -154,9 +153,7 @@ class HarvesterProcess:
             if not self._is_dormant:
                 self._note(f"dormant: {why}")
                 facts = {"free_bytes": free, "min_space_left": least}
-                notify_users(
-                    self._link, Event.HARVESTER_DORMANT, f"Harvester {self._link.name} is dormant: {why}", facts
-                )
+                self._link.notify(Event.HARVESTER_DORMANT, f"Harvester {self._link.name} is dormant: {why}", facts)
             self._is_dormant = True
             self._say(HarvesterState.DORMANT, why)
             return False
@@ -164,9 +161,7 @@ class HarvesterProcess:
             self._is_dormant = False
             self._note(f"ready again: {free} bytes of disk are free")
             facts = {"free_bytes": free, "min_space_left": least}
-            notify_users(
-                self._link, Event.HARVESTER_READY_AGAIN, f"Harvester {self._link.name} takes jobs again", facts
-            )
+            self._link.notify(Event.HARVESTER_READY_AGAIN, f"Harvester {self._link.name} takes jobs again", facts)
         return True
 
     # -- one job

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.job_folder import JobFolder
+from admin.jobs.render_lag import LATE_SECONDS
 from admin.models.errors import DatabaseRefused, UseCaseError
 from frontier.lease import RenderProgress
 
@@ -16,7 +17,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class IncidentReports:
-    """The object remembers what of one job was reported."""
+    """Incident reports are remembered, so that each incident of one job is reported once."""
 
     link: DispatchLink
     folder: JobFolder
@@ -32,11 +33,11 @@ class IncidentReports:
         if not patterns.keys() <= known.keys():
             self.folder.save(patterns_off={**known, **patterns})
 
-    def note_renders(self, renders: RenderProgress, limit_seconds: float) -> None:
-        """Keep in the state of the job's folder whether a page has waited longer than this for its render."""
+    def note_renders(self, renders: RenderProgress) -> None:
+        """Keep in the state of the job's folder whether a page has waited too long for its render."""
         self._has_renders = self._has_renders or renders.is_used
         age = renders.oldest_seconds or 0.0
-        was_late, is_late = self.folder.state.late_renders > 0, age > limit_seconds
+        was_late, is_late = self.folder.state.late_renders > 0, age > LATE_SECONDS
         if is_late and not was_late:
             self.folder.save(late_renders=max(renders.depth, 1), late_seconds=age)
         elif was_late and not is_late:

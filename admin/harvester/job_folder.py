@@ -133,7 +133,7 @@ class JobFolderState:
 
 @dataclass(slots=True)
 class JobFolder:
-    """The object is the folder of one job, held by the process that works on the job."""
+    """A job folder is the folder of one job, held by the process that works on the job."""
 
     path: Path
     claim: ClaimedJob

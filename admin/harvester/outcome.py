@@ -29,7 +29,7 @@ _STEP_TEXTS: Final = {
     JobStep.METADATA_UPLOADED: "the upload of the metadata file",
 }
 _UPLOAD_STEPS: Final = (JobStep.DOCUMENTED, JobStep.UPLOADED, JobStep.METADATA_UPLOADED)
-"""What fails in these steps concerns the files and not the harvest."""
+"""A failure in these steps concerns the files and not the harvest."""
 _ORDERLY: Final = frozenset(
     EXIT_CODES[state] for state in (JobState.FINISHED, JobState.GAPS, JobState.LIMIT, JobState.STOPPED)
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from admin.harvests.input_checks import name_problem
+from admin.models.curation_tables import LetterTemplate
 from admin.models.errors import NotFound, Problem
 from admin.models.harvest_tables import Schedule, Template
 from admin.models.transaction import Transaction
@@ -21,7 +22,9 @@ def new_name_problem(
     return None
 
 
-def find_named[T: (Schedule, Template)](transaction: Transaction, table: type[T], entity: str, name: str) -> T:
+def find_named[T: (Schedule, Template, LetterTemplate)](
+    transaction: Transaction, table: type[T], entity: str, name: str
+) -> T:
     """Return the row with this name. Raises NotFound, also for a name that no row can have."""
     row = None
     if not name_problem("name", name):
@@ -31,7 +34,9 @@ def find_named[T: (Schedule, Template)](transaction: Transaction, table: type[T]
     return row
 
 
-def lock_named[T: (Schedule, Template)](transaction: Transaction, table: type[T], entity: str, name: str) -> T:
+def lock_named[T: (Schedule, Template, LetterTemplate)](
+    transaction: Transaction, table: type[T], entity: str, name: str
+) -> T:
     """Return the row for a change; others who change it wait until this transaction ends. Raises NotFound."""
     row = find_named(transaction, table, entity, name)
     transaction.session.refresh(row, with_for_update=True)

@@ -13,12 +13,15 @@ from archive.json_text import compact_json
 from archive.names.name_rules import checked_name
 from frontier.definition.job import JobError, Profile, Seed, read_seeds
 from frontier.definition.profile import load_profile, make_profile
+from frontier.definition.sheets import FORMER_VISITORS
 
 _TIMESTAMP_LENGTH: Final = len("-20261121081500")
 MAX_JOB_LENGTH: Final = 64 - _TIMESTAMP_LENGTH
 """The name of a run is `<job>-<timestamp14>` and must match NAME_PATTERN, which allows 64 characters."""
 _IDENTITY: Final = ("visitor", "rendered_fraction", "scope", "hops", "include", "exclude")
 """A change of these keys makes another job. With other limits or politeness the same job is resumed."""
+_FIRST_NAMES: Final = {present: former for former, present in FORMER_VISITORS.items()}
+"""The names of jobs are made from these, so that a later release resumes the jobs of an earlier one."""
 _ADDED: Final = ("include", "exclude")
 """These options add to the profile's values; all others replace them."""
 
@@ -117,6 +120,7 @@ def headers_of(texts: Sequence[str]) -> dict[str, str] | None:
 def _identity(seeds: Iterable[Seed], profile: Profile) -> str:
     """Return eight hex digits that are the same for the same seeds and the same scope."""
     chosen = profile.model_dump(mode="json", include=set(_IDENTITY))
+    chosen["visitor"] = _FIRST_NAMES.get(chosen["visitor"], chosen["visitor"])
     text = compact_json([sorted(seed.url for seed in seeds), dict(sorted(chosen.items()))])
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 

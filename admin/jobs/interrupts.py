@@ -17,7 +17,8 @@ ASKING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """The object counts SIGINT, SIGTERM and SIGHUP while it is entered. Each signal ends a `wait`.
+    """Interrupts are SIGINT, SIGTERM and SIGHUP, which are counted while the context is entered. Each signal ends a
+    `wait`.
 
     With `restarts`, SIGHUP sets `asked_to_restart` instead; the reader sets that to False again. Signals are passed on
     by a pipe: a handler that runs within `threading.Event.wait` could deadlock.

@@ -57,7 +57,7 @@ class View:
     render_p95_seconds: float | None = None
     """The time that 95 of 100 rendered pages did not exceed between fetch and render; None before the first render."""
     renders_lag: bool = False
-    """Whether a page has waited longer than `frontier.render_lag_seconds`."""
+    """A page has waited too long for its render."""
 
     @property
     def duplicate_share(self) -> float:

@@ -6,7 +6,6 @@ once, while it grows.
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,8 @@ _PAGE_FLAW: Final = "page"
 _CONTENT_SIZE: Final = "content-size:"
 """Annotations of failed browser visits have this prefix."""
 _MAX_KIND_LENGTH: Final = 40
+_BEGINNING: Final = 300
+"""Bytes at the beginning of a log by which the log is told from another one: they have a time and a URL."""
 _MAX_KINDS: Final = 50
 
 
@@ -166,7 +167,8 @@ class LogFollower:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
-        self._inode = 0
+        self._beginning = b""
+        """The first bytes of the file that was read last. A new file may have the inode of a removed one."""
         self.damaged = 0
         """The number of lines that can't be parsed."""
 
@@ -177,8 +179,11 @@ class LogFollower:
         except FileNotFoundError:
             return
         with file:
-            if (inode := os.fstat(file.fileno()).st_ino) != self._inode:
-                self._inode, self._offset = inode, 0
+            beginning = file.read(_BEGINNING)
+            if not self._beginning or not beginning.startswith(self._beginning):
+                self._offset = 0
+            if len(self._beginning) < _BEGINNING or self._offset == 0:
+                self._beginning = beginning
             file.seek(self._offset)
             for raw in file:
                 if not raw.endswith(b"\n"):

@@ -63,7 +63,7 @@ class JobWatch:
         )
         self._start_render_workers = start_render_workers
         self._known_render_workers: int | None = None
-        self._lag = LagAlarm(fleet.settings.frontier.render_lag_seconds)
+        self._lag = LagAlarm()
         self._refreshed = 0.0
         self._published = 0.0
         self._known_seeds: int | None = None

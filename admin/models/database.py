@@ -49,7 +49,7 @@ def database_url(settings: Settings) -> str:
 
 
 class Database:
-    """The object opens transactions. Safe to share between threads."""
+    """A database opens transactions. Safe to share between threads."""
 
     def __init__(self, url: str, clock: Callable[[], Micros] = now_micros, settings: Settings | None = None) -> None:
         """Open the database without looking at it. `clock` tells the time of transactions: PostgreSQL's own time

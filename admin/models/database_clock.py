@@ -26,7 +26,7 @@ _TOLD_SECONDS: Final = 5.0
 
 
 class DatabaseClock:
-    """The object tells the time of PostgreSQL: this machine's time, and what the two differ by.
+    """A database clock tells the time of PostgreSQL: this machine's time, and what the two differ by.
 
     The difference is measured each minute, and at once when this machine's clock was set.
     """

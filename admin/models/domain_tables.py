@@ -210,7 +210,7 @@ class ExtendedField(Base):
     default: Mapped[Words]
     is_mandatory: Mapped[bool] = mapped_column(default=False)
     is_kept_with_jobs: Mapped[bool] = mapped_column(default=False)
-    """Whether a job keeps the value that the field had when the job was made."""
+    """A job keeps the value that the field had when the job was made."""
     position: Mapped[Number] = mapped_column(default=0)
     edition: Mapped[Edition]
 

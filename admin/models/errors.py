@@ -17,7 +17,7 @@ class Problem:
     field: str
     """The field's name, dotted for those in groups; empty when the whole is wrong."""
     message: str
-    """What is wrong and the remedy, in a sentence that names the value."""
+    """The fault and the remedy, in a sentence that names the value."""
     line: int | None = None
     """The line of a document or an upload, counted from 1."""
 

@@ -129,17 +129,23 @@ class Harvest(Base):
     next_run: Mapped[Moment | None] = mapped_column(index=True)
     runs_made: Mapped[Number] = mapped_column(default=0)
     run_now: Mapped[bool] = mapped_column(default=False)
-    """Whether a person asked for one run outside the schedule."""
+    """A person asked for one run outside the schedule."""
     max_bytes: Mapped[Limit]
     """Per domain, for snapshots."""
     max_objects: Mapped[Limit]
     max_seconds: Mapped[Number] = mapped_column(default=0)
     """The time that a job may take; 0 is no limit."""
+    qa_sample: Mapped[Words]
+    """The pages of each run that a QA session judges: a number, or a share such as 10%; empty for no QA."""
+    qa_follows: Mapped[bool] = mapped_column(default=False)
+    """A QA session judges all pages while the run goes on."""
     previous_id: Mapped[int | None] = mapped_column(ForeignKey("harvests.id"))
     """The snapshot harvest that this snapshot harvest continues."""
     is_index_ready: Mapped[bool] = mapped_column(default=True)
     facts: Mapped[Document] = mapped_column(default=dict)
     """Extended metadata for warcinfo, such as {"operator": "…"}."""
+    permission: Mapped[Name] = mapped_column(default="", server_default="")
+    """The sites that the harvest leaves out, as curation.harvest_permission says; empty follows the setting."""
     created: Mapped[Moment]
     created_by: Mapped[Name]
     edition: Mapped[Edition]
@@ -174,7 +180,7 @@ class HarvestRun(Base):
     dates_skipped: Mapped[Number] = mapped_column(default=0)
     """How many dates of the schedule had passed before the scheduler came to this run."""
     is_extra: Mapped[bool] = mapped_column(default=False)
-    """Whether a person asked for the run, outside the schedule."""
+    """A person asked for the run, outside the schedule."""
 
     harvest: Mapped[Harvest] = relationship(back_populates="runs")
 
@@ -188,7 +194,7 @@ class Channel(Base):
     name: Mapped[Name] = mapped_column(unique=True)
     comments: Mapped[Words]
     takes_snapshots: Mapped[bool] = mapped_column(default=False)
-    """Whether the channel is for snapshot harvests; otherwise it is for selective ones."""
+    """The channel is for snapshot harvests; otherwise it is for selective ones."""
     is_default: Mapped[bool] = mapped_column(default=False)
-    """Whether the channel takes harvests of its kind that name no channel."""
+    """The channel takes harvests of its kind that name no channel."""
     edition: Mapped[Edition]

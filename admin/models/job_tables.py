@@ -121,7 +121,7 @@ class HarvestJob(Base):
     """Bytes that the collection did not have before."""
     exit_code: Mapped[int | None]
     report: Mapped[Document | None]
-    """What the crawl's report.json says at the end."""
+    """The content of the crawl's report.json at the end."""
     gaps: Mapped[Words] = mapped_column(default="", server_default="")
     """A sentence that names the part that the ended job lacks; empty when nothing is missing."""
     unanswered_domains: Mapped[Number] = mapped_column(default=0, server_default="0")

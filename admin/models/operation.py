@@ -23,7 +23,7 @@ _BUILDING: Final = RLock()
 
 
 class LazyModel(BaseModel):
-    """A model whose validator is built when a first value is checked, so that no start pays for unused models.
+    """A lazy model builds its validator when a first value is checked, so that no start pays for unused models.
 
     `admin.models.field_descriptions` reads the docstrings below its fields.
     """
@@ -90,14 +90,15 @@ class Operation:
     input: type[BaseModel] | None = None
     output: type[BaseModel] | None = None
     is_list: bool = False
-    """Whether the output is a `Page` of `output`."""
+    """The output is a `Page` of `output`."""
     takes_lines: bool = False
-    """Whether the use case has an argument `lines`: an upload, as an iterator of lines in bytes."""
+    """The use case has an argument `lines`: an upload, as an iterator of lines in bytes."""
     takes_file: bool = False
-    """Whether the use case has an argument `upload`: the path of a file with the request's body, of at most
+    """The use case has an argument `upload`: the path of a file with the request's body, of at most
     admin.upload_max_bytes. The file is removed when the use case has ended."""
     media_type: str = "application/json"
-    """What the output is; another type than JSON is for downloads, and the use case returns bytes, or a file's path."""
+    """The type of the output; another type than JSON is for downloads, and the use case returns bytes, or a file's
+    path."""
     status: int = 200
     tags: tuple[str, ...] = ()
     in_parts: Callable[..., Any] | None = None

@@ -34,7 +34,7 @@ class _Place:
 
 
 class RecentReadings:
-    """The object keeps results of use cases that only read. Safe to share between threads.
+    """Recent readings are kept results of use cases that only read. Safe to share between threads.
 
     A result is used again for readers of the same role until it is a second old, or until this program has changed the
     database: people see their own changes at once. A result must be the same for all people of a role.

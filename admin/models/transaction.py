@@ -50,7 +50,7 @@ RIGHTS: Final[Mapping[Role, frozenset[Right]]] = {
     Role.CURATOR: frozenset((Right.READ, Right.OPERATE, Right.CURATE)),
     Role.ADMINISTRATOR: frozenset(Right),
 }
-"""What each role may do."""
+"""The rights of each role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def check_right(actor: Actor, right: Right) -> None:
 
 
 class Edited(Protocol):
-    """The class stands for any row that has an edition."""
+    """An edited row has an edition, whatever its table is."""
 
     edition: Any
 

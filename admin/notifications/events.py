@@ -86,9 +86,18 @@ class Event(StrEnum):
         Severity.WARNING,
         "Pages of a job have waited too long for their render in a browser.",
     )
+    LETTER = ("permission.letter", Severity.INFO, "A curator wrote a letter to the owner of a site.")
+    CRAWL_ALERT = (
+        "job.crawl-alert",
+        Severity.WARNING,
+        "The crawl.log of a running job shows an anomaly, such as a trap, a burst of errors or silence.",
+    )
+    QA_DONE = ("qa-done", Severity.INFO, "A QA session has judged all of its pages.")
     TEST = ("test", Severity.INFO, "Somebody asked for a test message.")
 
 
 EVENTS: Final[Mapping[str, Event]] = {event.value: event for event in Event}
 """Events by their names."""
-SUBSCRIBABLE: Final[Mapping[str, Event]] = {name: event for name, event in EVENTS.items() if event is not Event.TEST}
+SUBSCRIBABLE: Final[Mapping[str, Event]] = {
+    name: event for name, event in EVENTS.items() if event not in (Event.TEST, Event.LETTER)
+}

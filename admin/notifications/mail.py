@@ -21,7 +21,7 @@ _LONGEST_ERROR: Final = 300
 
 
 class MailServer:
-    """The object is one connection to the mail server, which is opened with the first message."""
+    """A mail server has one connection, which is opened with the first message."""
 
     def __init__(self, settings: NotificationSettings) -> None:
         self._settings = settings

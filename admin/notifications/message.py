@@ -10,7 +10,7 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Any, Final
 
-from admin.notifications.events import EVENTS, Severity
+from admin.notifications.events import EVENTS, Event, Severity
 from archive.dates import Micros, iso_second
 from archive.settings.notifications import NotificationSettings
 
@@ -73,8 +73,12 @@ def mail_of(messages: Sequence[OutgoingMessage], now: Micros, settings: Notifica
     mail["To"] = first.target
     mail["Date"] = format_datetime(datetime.fromtimestamp(now / 1_000_000, UTC))
     mail["Message-ID"] = f"<{first.message_id}@{settings.sender.rpartition('@')[2] or 'localhost'}>"
-    mail["Auto-Submitted"] = "auto-generated"
-    if len(messages) == 1 and first.digest is None:
+    if first.event != Event.LETTER:
+        mail["Auto-Submitted"] = "auto-generated"
+    if first.event == Event.LETTER:
+        mail["Subject"] = first.subject
+        mail.set_content(str(first.body.get("letter", "")))
+    elif len(messages) == 1 and first.digest is None:
         mail["Subject"] = f"[{_PRODUCT}] {first.subject}"
         mail.set_content(_text(first))
     else:

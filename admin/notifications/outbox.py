@@ -92,6 +92,15 @@ def send_test(transaction: Transaction, id: int) -> None:
     transaction.audit("subscription.test", "subscription", subscription.id, subscription.event)
 
 
+def send_letter(transaction: Transaction, to: str, subject: str, text: str) -> None:
+    """Put a letter of the actor, who is a user, to somebody outside into the outbox."""
+    user_id = transaction.actor.user_id
+    assert user_id is not None
+    body: dict[str, Any] = {"facts": {}, "letter": _plain(text), "harvest_id": None, "job_id": None}
+    row = _row(transaction, Event.LETTER, subject, body, user_id, Way.EMAIL, to, False)
+    transaction.session.execute(insert(Notification), [row])
+
+
 def list_messages(
     transaction: Transaction, user: str | None = None, after: int = 0, limit: Annotated[int, Field(ge=1, le=500)] = 100
 ) -> Page[MessageView]:
@@ -162,5 +171,8 @@ def _bounded(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _text(value: str) -> str:
     """Return a text of several lines, cut, and without characters that databases and mail programs refuse."""
-    cut = value[:_LONGEST_FACT]
-    return "".join(each if each.isprintable() or each in "\n\t" else " " for each in cut)
+    return _plain(value[:_LONGEST_FACT])
+
+
+def _plain(text: str) -> str:
+    return "".join(each if each.isprintable() or each in "\n\t" else " " for each in text)

@@ -5,25 +5,28 @@ from __future__ import annotations
 from typing import Final
 
 from archive.dates import Micros
-from archive.settings.notifications import NotificationSettings
 
 SECOND: Final = 1_000_000
 HOUR: Final = 3600 * SECOND
+RETRY_SECONDS: Final = 30
+"""Pause before a message is sent again; it doubles with each further attempt."""
+_MAX_RETRY_SECONDS: Final = 3600
+"""Longest pause before a message is sent again."""
+_GIVE_UP_SECONDS: Final = 259_200
+"""Age at which a message that could not be sent is given up."""
 _MOST_DOUBLINGS: Final = 32
 
 
-def next_attempt(
-    created: Micros, attempts: int, now: Micros, settings: NotificationSettings, asked: int | None = None
-) -> Micros | None:
+def next_attempt(created: Micros, attempts: int, now: Micros, asked: int | None = None) -> Micros | None:
     """Return when a message that failed `attempts` times is sent again; None when it is given up.
 
     The pause doubles with each attempt. `asked` is the pause in seconds that the server asked for; a longer pause than
-    ours is kept, but never a longer one than `max_retry_seconds`.
+    ours is kept, but never a longer one than an hour.
     """
-    pause = settings.retry_seconds * 2 ** min(max(attempts - 1, 0), _MOST_DOUBLINGS)
-    pause = min(max(pause, asked or 0), settings.max_retry_seconds)
+    pause = RETRY_SECONDS * 2 ** min(max(attempts - 1, 0), _MOST_DOUBLINGS)
+    pause = min(max(pause, asked or 0), _MAX_RETRY_SECONDS)
     again = now + pause * SECOND
-    return again if again - created < settings.give_up_seconds * SECOND else None
+    return again if again - created < _GIVE_UP_SECONDS * SECOND else None
 
 
 def digest_hour(now: Micros) -> tuple[int, Micros]:

@@ -38,7 +38,7 @@ from admin.notifications.events import Event
 from admin.notifications.mail import MailServer
 from admin.notifications.message import MOST_IN_DIGEST, OutgoingMessage, webhook_body
 from admin.notifications.outbox import MAIL_LANE
-from admin.notifications.retries import HOUR, SECOND, digest_key, next_attempt
+from admin.notifications.retries import HOUR, RETRY_SECONDS, SECOND, digest_key, next_attempt
 from admin.notifications.subscriptions import Way
 from admin.notifications.webhook import DeliveryAttempt, post
 from admin.notifications.webhook_keys import signing_secrets
@@ -59,7 +59,7 @@ _SENDER: Final = Actor("notifications", Role.ADMINISTRATOR, Door.SCHEDULER)
 
 
 class Sender:
-    """The object sends what waits in the outbox. `look` begins deliveries, `wait` waits for their ends."""
+    """A sender sends what waits in the outbox. `look` begins deliveries, `wait` waits for their ends."""
 
     def __init__(self, database: Database, settings: NotificationSettings | None = None, threads: int = 8) -> None:
         self._database = database
@@ -182,7 +182,7 @@ class Sender:
 
     def _is_flood(self, transaction: Transaction, row: Notification, singles: dict[int, int]) -> bool:
         """Return whether the user had as many single e-mails within an hour as the settings allow."""
-        if row.way != Way.EMAIL or row.event == Event.TEST or row.attempts:
+        if row.way != Way.EMAIL or row.event in (Event.TEST, Event.LETTER) or row.attempts:
             return False
         if row.user_id not in singles:
             recent = (
@@ -271,14 +271,14 @@ class Sender:
                 again = (
                     None
                     if delivery.is_final
-                    else next_attempt(message.created, message.attempts, now, self._settings, delivery.retry_after)
+                    else next_attempt(message.created, message.attempts, now, delivery.retry_after)
                 )
                 if again is None:
                     _mark(transaction, claim, [message], given_up=now, error=delivery.error)
                     log.warning("message %s is given up: %s", message.message_id, delivery.error)
                 else:
                     _mark(transaction, claim, [message], due=again, error=delivery.error)
-                latest = max(latest or 0, again or now + self._settings.retry_seconds * SECOND)
+                latest = max(latest or 0, again or now + RETRY_SECONDS * SECOND)
             return latest if delivery.blames_server else None
 
     def _rest(self, lane: str, claim: str, again: Micros, rest: Sequence[Sequence[OutgoingMessage]]) -> None:

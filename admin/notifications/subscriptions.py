@@ -48,7 +48,7 @@ class NewSubscription(InputModel):
     target: str = ""
     """The URL of a webhook; empty for e-mail, which goes to the address of the profile."""
     is_digest: bool = False
-    """Whether e-mail of an hour comes as one message."""
+    """E-mail of an hour comes as one message."""
 
 
 class SubscriptionView(OutputModel):

@@ -35,9 +35,9 @@ class DeliveryAttempt:
     is_done: bool
     error: str = ""
     is_final: bool = False
-    """Whether another attempt would fail for the same reason."""
+    """Another attempt would fail for the same reason."""
     blames_server: bool = False
-    """Whether other messages to the same server would fail too."""
+    """Other messages to the same server would fail too."""
     retry_after: int | None = None
     """The pause in seconds that the server asks for."""
 

@@ -28,7 +28,7 @@ class KeyRotation(InputModel):
     """The input says how the key is replaced."""
 
     at_once: bool = False
-    """Whether the old key signs nothing from now on, because somebody else has it."""
+    """The old key signs nothing from now on, because somebody else has it."""
 
 
 class RotatedKey(OutputModel):

@@ -36,7 +36,7 @@ class NewApiToken(InputModel):
 
 
 class ApiTokenView(OutputModel):
-    """The model shows a token to its user and to administrators."""
+    """An API token view shows a token to its user and to administrators."""
 
     """The user of a token and administrators see this of the token."""
 

@@ -30,7 +30,7 @@ The marks U+200E and U+200F turn nothing else, and names in Arabic and Hebrew ha
 
 
 class FieldChecks:
-    """The object collects what is wrong with several fields, so that all problems are named at once."""
+    """Field checks collect what is wrong with several fields, so that all problems are named at once."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []

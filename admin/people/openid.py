@@ -81,11 +81,11 @@ class ProviderIdentity:
     email: str
     zone: str
     role: Role | None
-    """What the settings make of the claims; None when they give the person no role."""
+    """The role that the settings make of the claims; None when they give the person no role."""
 
 
 class Provider:
-    """The object speaks with the provider that the settings name. Safe to share between threads."""
+    """A provider of OpenID Connect is asked as the settings name it. Safe to share between threads."""
 
     def __init__(self, settings: PeopleSettings) -> None:
         """Raise OpenIdRefused when the settings name no provider, or the extra is missing."""

@@ -25,11 +25,11 @@ class Verdict:
 
     is_right: bool
     new_hash: str | None = None
-    """What to store from now on, when the stored hash has parameters that are no longer ours."""
+    """The hash to store from now on, when the stored hash has parameters that are no longer ours."""
 
 
 class Passwords:
-    """The object hashes and verifies passwords, a few at a time."""
+    """Passwords are hashed and verified, a few at a time."""
 
     def __init__(self, hasher: PasswordHasher | None = None, at_once: int = AT_ONCE) -> None:
         self._hasher = hasher or PasswordHasher()

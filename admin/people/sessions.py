@@ -55,7 +55,7 @@ class OpenSession:
     full_name: str
     zone: str
     id: str
-    """What `list_sessions` calls this session."""
+    """The name of this session in `list_sessions`."""
     expires: Micros
 
 

@@ -36,11 +36,11 @@ class Standing:
     fence: int
     is_ours: bool
     is_new: bool = False
-    """Whether the lease became ours just now."""
+    """The lease became ours just now."""
 
 
 class ProcessLease:
-    """The object asks for one lease, for one owner. Safe to share between threads."""
+    """A process lease has one name and one owner. Safe to share between threads."""
 
     def __init__(self, database: Database, name: str, seconds: float, owner: str | None = None) -> None:
         """Take nothing yet. `owner` is told to others who want the lease; it is unique to this object."""

@@ -41,7 +41,7 @@ class TickReport:
     waits_for: str = ""
     """The owner of the lease when another scheduler works."""
     overlaps: bool = False
-    """Whether the look was left out because the one before still went on."""
+    """The look was left out because the one before still went on."""
     started: tuple[str, ...] = ()
     """Names of the harvests whose generation was begun."""
     in_work: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class _Stopping:
 
 
 class Scheduler:
-    """The object makes jobs of harvests that are ready. `run` goes on until it is stopped; tests call `tick`."""
+    """A scheduler makes jobs of harvests that are ready. `run` goes on until it is stopped; tests call `tick`."""
 
     def __init__(
         self,

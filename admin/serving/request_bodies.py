@@ -39,7 +39,7 @@ _FIRST_SECONDS: Final = 60.0
 
 
 class RequestBodies:
-    """The object is an ASGI application that serves another one, which finds the body of each request in its scope."""
+    """This ASGI application serves another one, which finds the body of each request in its scope."""
 
     def __init__(self, application: Any, allowance: Allowance | None = None) -> None:
         """Serve `application`. Without `allowance`, no body is longer than SMALL_BODY."""

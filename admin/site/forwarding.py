@@ -20,7 +20,7 @@ _PORTS: Final = {"http": ":80", "https": ":443"}
 
 
 class Forwarding:
-    """The object is an ASGI application that serves another one behind the proxies of the settings."""
+    """This ASGI application serves another one behind the proxies of the settings."""
 
     def __init__(self, application: Any, admin: AdminSettings) -> None:
         self._application = application

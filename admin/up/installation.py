@@ -21,7 +21,7 @@ from admin.fleet.fleet import Fleet
 from admin.fleet.installation_file import Part, PartState
 from admin.fleet.process import StartError
 from admin.fleet.supervisor import RestartLimitReached, Slot
-from admin.up.roles import harvester_role, replay_role, scheduler_role, shown_address, site_role, view_role
+from admin.up.roles import harvester_role, qa_role, replay_role, scheduler_role, shown_address, site_role, view_role
 from archive.dates import Micros, now_micros
 from archive.listener_access import exposure, view_exposure
 from archive.settings.load import Settings
@@ -37,7 +37,7 @@ _MICROS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Harvesting:
-    """The object says which harvesters the installation runs."""
+    """The harvesting of an installation is the set of its harvesters."""
 
     channels: tuple[str, ...]
     per_channel: int = 1
@@ -48,7 +48,7 @@ class Harvesting:
 
 
 class InstallationProcesses:
-    """The object runs all processes of an installation. Its owner calls `tick` a few times a second.
+    """An installation's processes are started and ended together. Its owner calls `tick` a few times a second.
 
     `note` is called with one line for each event that people should know. While the installation starts, `abandon` is
     called often; when it returns True, the start ends with StartInterrupted.
@@ -87,6 +87,7 @@ class InstallationProcesses:
                 fleet.add(site_role(self._settings, site, replay)),
                 fleet.add(view_role(self._settings, view)),
                 fleet.add(scheduler_role()),
+                fleet.add(qa_role()),
                 *(fleet.add(harvester_role(self._settings, *each)) for each in self._harvesting.each()),
             ]
             self.addresses = {

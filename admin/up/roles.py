@@ -74,6 +74,11 @@ def scheduler_role() -> ProcessRole:
     return ProcessRole("scheduler", ShutdownStage.WORKERS, ("scheduler",), stop_seconds=_SCHEDULER_SECONDS)
 
 
+def qa_role() -> ProcessRole:
+    """Return the role of the QA process, which starts proxies and a browser only while there is work."""
+    return ProcessRole("qa", ShutdownStage.WORKERS, ("qa", "work"), stop_seconds=_SITE_SECONDS)
+
+
 def harvester_role(settings: Settings, channel: str, number: int) -> ProcessRole:
     """Return the role of the harvester with this number, from 1 on, of a channel.
 

@@ -21,7 +21,7 @@ _SHOWS_SECONDS: Final = 0.2
 
 
 class Watch:
-    """The object looks at an installation; call `look` a few times a second."""
+    """A watch looks at an installation; call `look` a few times a second."""
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ _URL_CHARACTERS: Final = "!#$%&'()*+,/:;=?@[]~"
 
 @dataclass(frozen=True, slots=True)
 class ArchivedAnswer:
-    """The object has the status and the headers with which the viewer sends an archived body."""
+    """An archived answer has the status and the headers with which the viewer sends an archived body."""
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]

@@ -20,7 +20,9 @@ _LOOKED_AT: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class CaptureSteps:
-    """The object has the capture nearest to a date, and the captures before and behind it; None where there is none."""
+    """Capture steps lead from a date to the nearest capture and to the captures before and behind it; None where there
+    is none.
+    """
 
     shown: CaptureLine | None
     earlier: CaptureLine | None = None

@@ -57,7 +57,7 @@ class ArchivedHost:
 
 
 class Origins:
-    """The object tells which host names of the viewer have archived pages, and where a collection's pages run."""
+    """Origins are the host names of the viewer that have archived pages; they tell where a collection's pages run."""
 
     def __init__(self, settings: Settings) -> None:
         self._own = settings.view.origin

@@ -32,7 +32,7 @@ class Viewing:
 
     settings: Settings
     database: Database
-    """Its transactions give the settings to use cases; the viewer reads nothing from it."""
+    """The database gives the settings to use cases by its transactions; the viewer reads nothing from it."""
     catalogue: PageCatalogue
     access: ReaderAccess
     only: Callable[[], str | None]

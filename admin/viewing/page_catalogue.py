@@ -135,7 +135,7 @@ class VisitedPage:
 
 @dataclass(frozen=True, slots=True)
 class CataloguedVisit:
-    """The object is one visit of a page; `id` tells the visit from others of the same URL."""
+    """A catalogued visit is one visit of a page; `id` tells the visit from others of the same URL."""
 
     collection: str
     url: str
@@ -145,7 +145,7 @@ class CataloguedVisit:
 
 @dataclass(frozen=True, slots=True)
 class FoundPages:
-    """The object is a part of a list of pages."""
+    """Found pages are a part of a list of pages."""
 
     pages: list[VisitedPage]
     next: int | None

@@ -15,7 +15,7 @@ from archive.wacz.reader import read_pages
 
 @dataclass(frozen=True, slots=True)
 class PageList:
-    """The object is one list of pages of a collection."""
+    """A page list is one list of pages of a collection."""
 
     collection: str
     path: Path

@@ -16,6 +16,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from admin.collections.browsing import calendar, capture, listing, search
 from admin.collections.browsing.index import check_collection as check_known
 from admin.collections.browsing.index import index_if_any, index_of, missing_index, unread_files
+from admin.collections.description_file import CollectionDescription, read_description
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.transaction import COMMAND_LINE, Transaction
 from admin.units import counted
@@ -40,7 +41,8 @@ def index() -> AnyResponse:
         return page("search.html", name=None, words=words, found=found, start=_place(), is_whole=is_whole)
     with viewing().database.reading(COMMAND_LINE) as opened:
         listed = listing.list_collections(opened, limit=listing.MOST)
-        shown = [access.line(each) for each in listed.items if only in (None, each.name)]
+        named = [each for each in listed.items if only in (None, each.name) and not access.is_hidden(each.name)]
+        shown = [access.line(each) for each in named]
         damaged = [each.name for each in shown if access.is_damaged(each.name)]
         if address is not None:
             shown = [each for each in shown if each.name not in damaged and _has(opened, each.name, address)]
@@ -62,6 +64,8 @@ def show_collection(name: str) -> AnyResponse:
         return redirect(url_for("view.url", name=name, url=address))
     warnings, access = _warnings(name), viewing().access
     rules = access.rules(name)
+    if rules.hides_everything():
+        raise NotFound("collection", name)
     is_whole, catalogue = refresh_catalogue(), viewing().catalogue
     if words:
         found = catalogue.search(words, access.of_page, name, start=_place())
@@ -85,6 +89,7 @@ def show_collection(name: str) -> AnyResponse:
         documents=documents,
         warnings=warnings,
         is_whole=is_whole,
+        description=_description(name),
     )
 
 
@@ -178,6 +183,14 @@ def _date(field: str) -> str:
     except ValueError as error:
         raise InvalidInput(Problem(field, f"{given} is no date; write a year, or a year with more digits")) from error
     return given
+
+
+def _description(name: str) -> CollectionDescription:
+    """Return what curators wrote of the collection; an empty description when the file can't be read."""
+    try:
+        return read_description(viewing().settings.collection(name))
+    except (OSError, ValueError):
+        return CollectionDescription()
 
 
 def _has(opened: Transaction, name: str, url: str) -> bool:

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 PACKAGE: Final = "replaywebpage"
 VERSION: Final = "2.5.3"
 INTEGRITY: Final = "sha512-nCj2PSON3BxeSJKE8AsYPyULv0XPZKJWfy4l9PyQre9SqwLZ+WKZVs/sfLqPOQ4GrH+0YkjbwOhr8cSTH08gsQ=="
-"""What npm says of the package's tarball (Subresource Integrity)."""
+"""The digest that npm gives for the package's tarball (Subresource Integrity)."""
 UI_FILE: Final = "ui.js"
 WORKER_FILE: Final = "sw.js"
 LICENSE_FILE: Final = "LICENSE"

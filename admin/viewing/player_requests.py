@@ -34,7 +34,7 @@ def archived_fields(headers: Mapping[bytes, bytes]) -> FieldLines:
 
 
 class PlayerVisits:
-    """The object remembers which pages the players of all readers show. It is used on the event loop's thread."""
+    """This memory keeps the pages that the players of all readers show. It is used on the event loop's thread."""
 
     def __init__(self) -> None:
         self._loads = PageLoads()

@@ -21,7 +21,7 @@ from admin.collections.browsing.listing import CollectionLine
 from admin.collections.browsing.search import CapturePage
 from admin.models.transaction import Transaction
 from admin.viewing.page_catalogue import VisitedPage
-from archive.access_rules import Access, AccessControl, AccessRuleError, AccessRules
+from archive.access_rules import Access, AccessControl, AccessPolicy, AccessRuleError, AccessRules
 from archive.dates import Micros
 from dedupdb.captures.finder import DAY, MOST_COUNTED, MOST_OF_A_YEAR, CaptureConditions, year_of
 from dedupdb.captures.query import KeyRange
@@ -38,11 +38,11 @@ _FIRST: Final = date(1970, 1, 1)
 
 
 class ReaderAccess:
-    """The object tells what readers may see, as the rules are at the moment. Threads may share it."""
+    """Reader access follows the rules as they are at the moment. Threads may share it."""
 
-    def __init__(self, collections: Path) -> None:
+    def __init__(self, collections: Path, policy: AccessPolicy) -> None:
         """Take the folder in which each collection has its folder with its rules."""
-        self._control = AccessControl(collections)
+        self._control = AccessControl(collections, policy)
 
     def rules(self, collection: str) -> AccessRules:
         """Return the rules of a collection."""
@@ -55,6 +55,13 @@ class ReaderAccess:
         except AccessRuleError:
             return True
         return False
+
+    def is_hidden(self, collection: str) -> bool:
+        """Return whether curation hides the whole collection. Raises nothing: a damaged one is named with its fault."""
+        try:
+            return self._control.rules(collection).hides_everything()
+        except AccessRuleError:
+            return False
 
     def of_place(self, collection: str, url: str, moment: Micros) -> Access:
         """Return what holds for the capture of a URL at a moment."""

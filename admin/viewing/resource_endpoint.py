@@ -47,7 +47,7 @@ type Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 PREFIX: Final = "/w/"
 MOST_COLLECTIONS: Final = 200
-"""So many collections are asked when the address names none."""
+"""The most collections that are asked when the address names none."""
 _THREADS: Final = 8
 _SIMILAR_SECONDS: Final = 2.0
 """Time for which collections are asked for a similar URL, when the address names no collection."""
@@ -79,7 +79,7 @@ class NearestDates(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ResourceAddress:
-    """The object is an address in its parts. An empty timestamp stands for the newest capture."""
+    """A resource address is an address in its parts. An empty timestamp stands for the newest capture."""
 
     collection: str | None
     timestamp: str
@@ -284,7 +284,7 @@ class ResourceEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """The object is one request for an archived resource."""
+    """A finding is one request for an archived resource."""
 
     address: ResourceAddress
     method: str

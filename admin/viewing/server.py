@@ -53,7 +53,9 @@ class ViewServer:
         """
         self._settings = settings
         self._captures = Captures(settings.database_url)
-        self._readable = ReadableCaptures(self._captures, settings.home / "collections")
+        self._readable = ReadableCaptures(
+            self._captures, settings.home / "collections", settings.curation.access_policy()
+        )
         self._catalogue = PageCatalogue(settings)
         self._gate = Gatekeeper(settings, key, only)
         self._resources = ResourceEndpoint(
@@ -67,7 +69,7 @@ class ViewServer:
             settings,
             Database("sqlite://", now_micros, settings),
             self._catalogue,
-            ReaderAccess(settings.home / "collections"),
+            ReaderAccess(settings.home / "collections", settings.curation.access_policy()),
             _only,
             Origins(settings),
             self._gate.root_of_frame,

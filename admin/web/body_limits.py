@@ -40,7 +40,7 @@ LIST_FORM: Final = FormLimits(MAX_FORM_BYTES, 2_000)
 
 
 class BodyLimits:
-    """The object tells how long the bodies of an application's requests may be."""
+    """Body limits say how long the bodies of an application's requests may be."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app

@@ -32,7 +32,7 @@ _STEPS: Final = (1, 2, 5, 10)
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The object is a line of a chart; values that are not known are None."""
+    """A series is a line of a chart; values that are not known are None."""
 
     label: str
     values: Sequence[float | None]

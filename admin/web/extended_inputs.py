@@ -10,7 +10,7 @@ from admin.models.transaction import Transaction
 
 
 class ExtendedInputs:
-    """The object turns values of extended fields into inputs of a form, and back."""
+    """Extended inputs turn values of extended fields into inputs of a form, and back."""
 
     def __init__(self, transaction: Transaction, entity: str) -> None:
         """Read the fields of domains or harvests."""

@@ -54,9 +54,9 @@ class Form:
         self.values: dict[str, Any] = dict(values or {})
         self.problems: dict[str, list[str]] = {}
         self.whole: list[str] = []
-        """What is wrong with the form as a whole."""
+        """The fault of the form as a whole."""
         self.is_conflict = False
-        """Whether somebody else has changed the thing meanwhile."""
+        """Somebody else has changed the thing meanwhile."""
         self.differences: list[Difference] = []
         """How the present values differ from those of the form, after an edit conflict."""
         self.is_sent = request.method == "POST"

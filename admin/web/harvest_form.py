@@ -13,7 +13,7 @@ from admin.models.harvest_tables import HarvestKind
 from admin.web.limit_inputs import given_limits, limit_input, size_input
 
 _TEXTS: Final = ("name", "comments", "audience", "collection")
-_OPTIONAL: Final = ("channel", "max_seconds", "first_run", "facts", "traps")
+_OPTIONAL: Final = ("channel", "max_seconds", "first_run", "qa_sample", "facts", "traps", "permission")
 _OF_KIND: Final = {
     HarvestKind.SELECTIVE: ("schedule",),
     HarvestKind.SNAPSHOT: ("max_bytes", "max_objects", "previous"),
@@ -28,17 +28,18 @@ MOST_LINES: Final = 10_000
 def empty_values(kind: HarvestKind) -> dict[str, Any]:
     """Return the values with which the form of a new harvest begins."""
     names = (*_TEXTS, *_OPTIONAL, *_OF_KIND[kind], "configurations")
-    return {**dict.fromkeys(names, ""), "max_seconds": "0", "kind": kind}
+    return {**dict.fromkeys(names, ""), "max_seconds": "0", "qa_follows": False, "kind": kind}
 
 
-def shown_values(found: HarvestView, zone: str) -> dict[str, str]:
+def shown_values(found: HarvestView, zone: str) -> dict[str, Any]:
     """Return what the form of a harvest shows."""
     kind = HarvestKind(found.kind)
-    names = (*_TEXTS, *_OF_KIND[kind], "channel", "max_seconds")
-    values = {name: "" if getattr(found, name) is None else str(getattr(found, name)) for name in names}
+    names = (*_TEXTS, *_OF_KIND[kind], "channel", "max_seconds", "qa_sample", "permission")
+    values: dict[str, Any] = {name: "" if getattr(found, name) is None else str(getattr(found, name)) for name in names}
     if kind is HarvestKind.SNAPSHOT:
         values |= {"max_bytes": size_input(found.max_bytes), "max_objects": limit_input(found.max_objects)}
     values["first_run"] = "" if found.first_run is None else local_text(found.first_run, zone)
+    values["qa_follows"] = found.qa_follows
     values["facts"] = "\n".join(f"{name}: {value}" for name, value in found.facts.items())
     values["traps"] = traps_text(found.traps)
     return values
@@ -56,6 +57,12 @@ def given_values(sent: Mapping[str, Any], kind: HarvestKind, zone: str) -> dict[
     for name in ("channel", *_OF_KIND[kind]):
         if name in texts and name not in _NUMBERS:
             values[name] = texts[name] or None
+    if "permission" in texts:
+        values["permission"] = texts["permission"]
+    if "qa_sample" in texts:
+        values["qa_sample"] = texts["qa_sample"]
+    if "qa_follows" in sent:
+        values["qa_follows"] = bool(sent["qa_follows"])
     problems: list[Problem] = []
     if "max_seconds" in texts:
         values["max_seconds"] = texts["max_seconds"] or "0"
@@ -77,12 +84,12 @@ def given_values(sent: Mapping[str, Any], kind: HarvestKind, zone: str) -> dict[
     return values
 
 
-def differing(sent: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, Any]:
+def differing(sent: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the form that a person has changed, so that a change plans no date anew without need."""
     return {
         name: value
         for name, value in sent.items()
-        if name not in shown or str(value).replace("\r\n", "\n").strip() != shown[name].strip()
+        if name not in shown or str(value).replace("\r\n", "\n").strip() != str(shown[name]).strip()
     }
 
 

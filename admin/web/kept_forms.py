@@ -52,12 +52,12 @@ class KeptForm:
     """The path of the page that has the form."""
     fields: MultiDict[str, str]
     is_whole: bool
-    """Whether all but secrets is kept: no file was chosen, and the form was not too long."""
+    """All but secrets is kept: no file was chosen, and the form was not too long."""
     until: float
 
 
 class KeptForms:
-    """The object has the kept forms of a site, each under a random name."""
+    """Kept forms of a site have random names."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

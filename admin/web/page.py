@@ -71,7 +71,7 @@ class NavigationGroup:
 
 
 NAVIGATION: Final = (
-    NavigationGroup("", (NavigationEntry("Overview", "overview.show"),)),
+    NavigationGroup("", (NavigationEntry("Overview", "overview.show"), NavigationEntry("In-tray", "tray.index"))),
     NavigationGroup(
         "Harvesting",
         (
@@ -80,10 +80,22 @@ NAVIGATION: Final = (
             NavigationEntry("Schedules", "schedules.index"),
             NavigationEntry("Templates", "templates.index"),
             NavigationEntry("Crawler traps", "domains.trap_lists.index"),
+            NavigationEntry("Permissions", "permissions.index"),
+            NavigationEntry("Calendar", "load_calendar.show"),
+            NavigationEntry("Reports", "reports.show"),
         ),
     ),
-    NavigationGroup("Jobs and fleet", (NavigationEntry("Jobs", "jobs.index"), NavigationEntry("Fleet", "fleet.index"))),
-    NavigationGroup("Archive", (NavigationEntry("Collections", "collections.index"),)),
+    NavigationGroup(
+        "Jobs and fleet",
+        (
+            NavigationEntry("Jobs", "jobs.index"),
+            NavigationEntry("Crawl logs", "logs.index"),
+            NavigationEntry("Fleet", "fleet.index"),
+        ),
+    ),
+    NavigationGroup(
+        "Archive", (NavigationEntry("Collections", "collections.index"), NavigationEntry("QA", "qa.index"))
+    ),
     NavigationGroup(
         "Administration",
         (
@@ -107,9 +119,9 @@ class ShownEntry:
     title: str
     url: str
     is_here: bool
-    """Whether the page belongs to this part of the site."""
+    """The page belongs to this part of the site."""
     is_page: bool
-    """Whether the page is the one to which the entry leads."""
+    """The page is the one to which the entry leads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,10 @@ class EditedField:
     unit: str
     default: str
     is_left_out: bool
-    """Whether the person has asked to take the key out of the text."""
+    """The person has asked to take the key out of the text."""
     problems: list[str]
     is_own: bool
-    """Whether the field has another value than the default, or is to be looked at."""
+    """The field has another value than the default, or is to be looked at."""
 
     @property
     def input_type(self) -> str:

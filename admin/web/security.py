@@ -16,6 +16,7 @@ from archive.listener_access import HostNames
 KEY_FILE: Final = "admin.key"
 SAFE_METHODS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 """Requests by other methods change something."""
+NO_FRAMES: Final = "'none'"
 _BASE: Final = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 
@@ -44,7 +45,7 @@ def protect(app: Flask, names: HostNames) -> None:
         response.headers.setdefault(
             "Content-Security-Policy",
             f"{_BASE}; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:;"
-            f" font-src 'self'; connect-src 'self'; frame-src 'none'",
+            f" font-src 'self'; connect-src 'self'; frame-src {g.get('frame_sources', NO_FRAMES)}",
         )
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         response.headers.setdefault("Referrer-Policy", "same-origin")
@@ -56,6 +57,11 @@ def protect(app: Flask, names: HostNames) -> None:
 
     app.before_request(check_host)
     app.after_request(add_headers)
+
+
+def allow_frames(sources: str) -> None:
+    """Let the present page have frames from these sources, such as the viewer's origin, and from no others."""
+    g.frame_sources = sources or NO_FRAMES
 
 
 def is_from_another_site() -> bool:

@@ -32,9 +32,9 @@ class TemplateForm(Form):
         super().__init__({"name": name, "comments": "", "text": text, "edition": edition})
         self.document = typed_text(str(self.values["text"]), text)
         self.lines: list[Problem] = []
-        """What is wrong with the document."""
+        """The problems of the document."""
         self.is_verified = False
-        """Whether the document was verified, and nothing was wrong with it."""
+        """The document was verified, and nothing was wrong with it."""
         self._is_typed = False
         """Return whether the fields show typed values that could not be put into the text."""
         is_typed = self.is_sent or self.is_kept

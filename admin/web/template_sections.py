@@ -18,7 +18,7 @@ class FieldSection:
     description: str
     keys: tuple[str, ...]
     is_first: bool = False
-    """Whether the section has the settings that curators change first; the others are behind their titles."""
+    """The section has the settings that curators change first; the others are behind their titles."""
 
 
 _FIRST: Final = (

@@ -24,7 +24,7 @@ _HEADING: Final = "# line\treason\ttext\n"
 
 
 class UploadReportFile:
-    """The object writes one report, line by line."""
+    """An upload report file gets one report, line by line."""
 
     def __init__(self, home: Path, user_id: int) -> None:
         """Begin a report; old ones of the user are removed. `token` is its name for the user."""

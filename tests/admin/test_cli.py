@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from admin.cli import ghostfleet
+from admin.commands.jobs.crawl import crawl
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -135,3 +136,10 @@ def test_an_installed_command_is_named_by_its_path_unless_it_is_on_the_path(tmp_
     assert f"`{script} job list` lists" in apart.stderr
     assert "`ghostfleet job list` lists" in found.stderr
     assert shutil.which("ghostfleet", path=str(tmp_path)) == str(script)
+
+
+@pytest.mark.parametrize("visitor", ["browser", "chromium"])
+def test_a_crawl_takes_the_present_and_the_former_name_of_a_visitor(visitor: str) -> None:
+    with crawl.make_context("crawl", ["--visitor", visitor, "http://example.org/"]) as context:
+        assert context.params["visitor"] == "browser"
+    assert "[plain|browser|mixed]" in crawl.get_help(context)

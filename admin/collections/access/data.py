@@ -35,7 +35,7 @@ class AccessRuleCreation(PeriodInput):
     """exclude (readers don't learn of the captures), block (their content is answered with 451), allow, or
     allow_ignore_embargo."""
     is_exact: bool = False
-    """Whether the rule is for this URL alone."""
+    """The rule is for this URL alone."""
 
 
 class AccessRuleChange(PeriodInput):
@@ -46,7 +46,7 @@ class AccessRuleChange(PeriodInput):
     access: Access
     """exclude, block, allow, or allow_ignore_embargo."""
     is_exact: bool = False
-    """Whether the rule is for this URL alone."""
+    """The rule is for this URL alone."""
     edition: int | None = None
     """The edition of the rules that was read before."""
 

@@ -19,13 +19,13 @@ from archive.file_lock import locked_folder
 from archive.files import make_folder
 
 _EDITION_BYTES: Final = 6
-"""So many bytes make a number that JSON keeps exactly."""
+"""The number of bytes that make a number which JSON keeps exactly."""
 _ID_DIGITS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
 class EditedRules:
-    """The object has the rules of a collection as they are in one edition of the file."""
+    """Edited rules are the rules of a collection in one edition of the file."""
 
     rules: AccessRules
     edition: int
@@ -36,7 +36,7 @@ class EditedRules:
 
 
 class RuleFile:
-    """The object stands for the file with the rules of one collection."""
+    """A rule file holds the rules of one collection."""
 
     def __init__(self, folder: Path) -> None:
         """Take the folder of the collection."""
@@ -46,7 +46,7 @@ class RuleFile:
     def read(self) -> EditedRules:
         """Return the rules with their edition. Raises AccessRuleError when they can't be read."""
         edition = self._edition()
-        return EditedRules(_control(self._folder.parent).rules(self._folder.name), edition)
+        return EditedRules(_control(self._folder.parent).own_rules(self._folder.name), edition)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -27,6 +27,7 @@ from admin.models.errors import EditConflict, IllegalState, InvalidInput, NotFou
 from admin.models.transaction import Right, Transaction
 from archive.access_rules import (
     Access,
+    AccessControl,
     AccessRule,
     AccessRuleError,
     AccessRules,
@@ -35,6 +36,7 @@ from archive.access_rules import (
     rule_for,
 )
 from archive.dates import parse_date, timestamp14
+from archive.settings.load import Settings
 
 MOST: Final = 500
 MOST_RULES: Final = 200_000
@@ -85,7 +87,7 @@ def show_rule(transaction: Transaction, name: str, rule: str) -> AccessRuleView:
 def match(transaction: Transaction, name: str, *, url: str, date: str | None = None) -> AccessDecision:
     """Return what holds for a capture of a URL at a date, or now. Raises InvalidInput, NotFound and IllegalState."""
     transaction.require(Right.READ)
-    found = _read(transaction, name)[1]
+    _read(transaction, name)
     text = url.strip()[:9_000]
     address = text if "://" in text else f"http://{text}"
     try:
@@ -96,7 +98,9 @@ def match(transaction: Transaction, name: str, *, url: str, date: str | None = N
         ) from error
     moment = transaction.now if not date else _date("date", date)
     return AccessDecision(
-        url=address, date=timestamp14(moment), access=found.rules.decide(address, moment, transaction.now)
+        url=address,
+        date=timestamp14(moment),
+        access=_in_force(transaction.settings, name).decide(address, moment, transaction.now),
     )
 
 
@@ -192,6 +196,14 @@ def _read(transaction: Transaction, name: str) -> tuple[RuleFile, EditedRules]:
         raise IllegalState(
             f"the access rules of {name} can't be read, so readers see nothing of it; mend the file: {error}"
         ) from error
+
+
+def _in_force(settings: Settings, name: str) -> AccessRules:
+    """Return the rules of people and of curation together, as readers have them. Raises IllegalState."""
+    try:
+        return AccessControl(settings.home / "collections", settings.curation.access_policy()).rules(name)
+    except AccessRuleError as error:
+        raise IllegalState(f"the rules of curation can't be read, so readers see nothing: {error}") from error
 
 
 type _Write = Callable[[AccessRules], EditedRules]

@@ -68,7 +68,7 @@ class CaptureView(CaptureLine):
     """The text after behaviours; None when it was not kept, because it was the same or was not asked for."""
     text_final_is_whole: bool
     notes: PageNotes | None
-    """What the ghost noted about its visit; None when there is no note."""
+    """The ghost's notes about its visit; None when there is no note."""
 
 
 def show_capture(transaction: Transaction, name: str, file: str, offset: int) -> CaptureView:

@@ -38,7 +38,7 @@ class FlawLine(OutputModel):
     rule: str
     """The rule that found the flaw, such as cloudflare."""
     meaning: str
-    """What the flaw is, in words; empty for a type that is unknown here."""
+    """The flaw in words; empty for a type that is unknown here."""
 
 
 class BehaviorLine(OutputModel):
@@ -61,7 +61,7 @@ class PageNotes(OutputModel):
     final_url: str = ""
     """The URL of the page at the end of the visit; empty when it is the one that was visited."""
     is_logged_out: bool = False
-    """Whether the page did not show the login that it should show, or a login instead of the page."""
+    """The page did not show the login that it should show, or a login instead of the page."""
     flaws: list[FlawLine] = Field(default_factory=list)
     behaviors: list[BehaviorLine] = Field(default_factory=list)
     requests: int | None = None

@@ -24,7 +24,7 @@ from admin.replay import open_window
 from archive.program_name import command
 
 MOST: Final = 20
-"""So many sessions are open at once; a new one closes the oldest."""
+"""The most sessions that are open at once; a new one closes the oldest."""
 _SECONDS: Final = 10.0
 
 

@@ -92,7 +92,7 @@ class TaskResult:
 
 
 class TaskFolder:
-    """The object stands for the folder of one task."""
+    """A task folder has the files of one task."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -61,7 +61,7 @@ class PackageOrder(InputModel):
     title: str = Field("", max_length=500)
     """Title of the package; empty for the collection's name."""
     originals: bool = True
-    """Whether the originals of chosen revisits are added."""
+    """The originals of chosen revisits are added."""
 
 
 class TaskView(OutputModel):

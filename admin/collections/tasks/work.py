@@ -97,6 +97,7 @@ def _package(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _No
         "pages": made.pages,
         "missing": [line[:_LONGEST] for line in made.missing[:_MOST_NAMED]],
         "missing_count": len(made.missing),
+        "hidden": made.hidden,
     }
 
 

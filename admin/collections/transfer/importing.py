@@ -4,6 +4,8 @@ A file is imported completely or not at all. The copy is made under a temporary 
 index lines. Then it gets its name in `archive/` and its sidecar in `indexes/`. A killed import leaves at most a
 temporary file, which the next import removes, or a WARC file without its sidecar, which the next import, `repair` and
 `reindex` complete. The same import can be repeated: files that the collection already has are recognised.
+
+ARC files, and files that the strict reader refuses, are converted (`admin.collections.transfer.conversion`).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from admin.collections.marks import unfinished_deletions, unfinished_renaming
+from admin.collections.transfer.conversion import Converted, convert, is_conversion
 from admin.collections.usage import DRAFT_SUFFIX, IMPORT_DRAFT
 from admin.units import counted, human_bytes
 from archive.capture import Capture
@@ -49,6 +52,7 @@ _LOGGED_FLAWS: Final = 1_000
 PAGES_FOLDER: Final = "pages"
 """The folder of a collection with the lists of pages of imported packages."""
 _COPY_SIZE: Final = 1 << 20
+_WRONG_SHA256: Final = "its SHA-256 is not the one in the package's datapackage.json"
 _ARCS: Final = (".arc", ".arc.gz")
 _WACZ: Final = ".wacz"
 _NAME_LENGTH: Final = 180
@@ -81,12 +85,17 @@ class ImportItem:
     sha256: str = ""
     """The SHA-256 in hexadecimal digits that a package promises for the member; empty without a promise."""
     refusal: str = ""
-    """The reason why the file can't be imported; empty for a WARC file."""
+    """The reason why the file can't be imported; empty for a WARC or ARC file."""
 
     @property
     def name(self) -> str:
         """The file's own name."""
         return self.member.rpartition("/")[2] if self.member else self.path.name
+
+    @property
+    def is_arc(self) -> bool:
+        """Return whether the file is an ARC file, by its name."""
+        return self.name.endswith(_ARCS)
 
     def __str__(self) -> str:
         return f"{self.path}!{self.member}" if self.member else str(self.path)
@@ -114,17 +123,19 @@ class ImportedFile:
     name: str = ""
     captures: int = 0
     left_out: int = 0
-    """Captures that can't be indexed, for example because their URL is not text."""
+    """Captures that can't be indexed, for example because their URL is not text, and records that can't be read."""
     problems: int = 0
     first_problems: tuple[str, ...] = ()
     rewrapped: bool = False
     """True when the copy was recompressed with one member per record."""
+    converted: bool = False
+    """The records were read by warcio and written anew."""
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptPages:
-    """The object says how many pages the lists of a package have, and which of its lines and entries can't be used."""
+    """The kept pages of a package are counted, with its lists and entries that can't be used."""
 
     count: int = 0
     flaws: int = 0
@@ -143,12 +154,18 @@ class _Findings:
     ids: set[str] = field(default_factory=set)
     shares_members: bool = False
 
+    def add(self, finding: str) -> None:
+        """Count a finding, and keep it if it is one of the first."""
+        self.count += 1
+        if len(self.first) < MAX_SHOWN_FINDINGS:
+            self.first.append(finding)
+
 
 def find(paths: Iterable[Path]) -> list[ImportItem]:
     """Return the WARC files at these paths: files, all files below folders, and the members of WACZ packages.
 
     A JSON file is the description of a multi-WACZ package; below folders, JSON files are not looked at.
-    Other web archives, such as ARC files, are in the list with a refusal. Raises ImportProblem for a path that does
+    Files that can't be imported are in the list with a refusal. Raises ImportProblem for a path that does
     not exist, and when no file is found.
     """
     found: list[ImportItem] = []
@@ -161,9 +178,8 @@ def find(paths: Iterable[Path]) -> list[ImportItem]:
         else:
             raise ImportProblem(f"PATH {path} is not a file or folder; name WARC files, or folders with WARC files")
     if not found:
-        raise ImportProblem(
-            f"PATH {', '.join(map(str, paths))} has no web archives; names must end in {', '.join((*ENDINGS, _WACZ))}"
-        )
+        endings = ", ".join((*ENDINGS, *_ARCS, _WACZ))
+        raise ImportProblem(f"PATH {', '.join(map(str, paths))} has no web archives; names must end in {endings}")
     return found
 
 
@@ -181,8 +197,6 @@ def _items(path: Path) -> list[ImportItem]:
     if path.name.endswith(OPEN_SUFFIX):
         why = f"it is still being written, or its writer was killed; run `{command('repair')}` on its collection first"
         return [ImportItem(path, size, refusal=why)]
-    if path.name.endswith(_ARCS):
-        return [ImportItem(path, size, refusal="it is an ARC file; convert it with `warcio recompress` first")]
     return [ImportItem(path, size)]
 
 
@@ -262,6 +276,8 @@ class Importer:
         except (WarcError, PackageError, zipfile.BadZipFile, zlib.error, EOFError) as error:
             reason = error.reason if isinstance(error, WarcError) else str(error)
             at = f" at offset {error.offset}" if isinstance(error, WarcError) else ""
+            if self._choices.by_reference:
+                reason += "; import it without --by-reference to convert the records that can be read"
             return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=f"the file is damaged{at}: {reason}")
 
     def close(self) -> None:
@@ -304,6 +320,9 @@ class Importer:
         if wanted.member:
             why = "a file inside a WACZ package can't be linked; import it without --by-reference"
             return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=why)
+        if wanted.is_arc:
+            why = "an ARC file can't be linked; import it without --by-reference to convert it"
+            return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=why)
         target = wanted.path.resolve()
         for there in self._by_size[wanted.size]:
             if there.samefile(target):
@@ -336,16 +355,62 @@ class Importer:
             _make_durable(file)
             if wanted.member and (there := self._same(draft, draft.stat().st_size)):
                 return self._present(wanted, there)
+            if wanted.is_arc:
+                return self._convert(wanted, draft, sha256.hexdigest())
+            try:
+                return self._take_copy(wanted, draft, sha256.hexdigest())
+            except WarcError as damage:
+                return self._convert(wanted, draft, sha256.hexdigest(), damage)
+
+    def _take_copy(self, wanted: ImportItem, draft: Path, sha256: str) -> ImportedFile:
+        """Import a copy as it is, or recompressed. Raises WarcError for a damaged file."""
+        found = _findings(draft)
+        if wanted.sha256 and wanted.sha256 != sha256:
+            found.count += 1
+            found.first.insert(0, _WRONG_SHA256)
+        if found.shares_members:
+            return self._rewrap(wanted, draft, found)
+        if refused := self._refused_by_strict(wanted, found):
+            return refused
+        name = self._free_name(wanted.name, lambda: sha256)
+        return self._place(wanted, draft, WarcPaths(self._folder, name), found, rewrapped=False)
+
+    def _convert(self, wanted: ImportItem, copy: Path, sha256: str, damage: WarcError | None = None) -> ImportedFile:
+        """Import the records of `copy`, as far as warcio can read them. `damage` says why the copy was refused.
+
+        Raises WarcError when no record can be read.
+        """
+        stem = wanted.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".arc").removesuffix(".warc")
+        name = f"{stem}.warc.gz"
+        for known in _names(name, sha256):
+            if is_conversion(self._archive / known, sha256):
+                return self._present(wanted, self._archive / known)
+        said = _Findings()
+
+        def report(finding: str) -> None:
+            said.add(finding)
+            if said.count <= _LOGGED_FLAWS:
+                logger.warning("%s: %s", wanted, finding)
+
+        with self._draft("converted") as (draft, file):
+            try:
+                done = convert(copy, file, self._settings, self._collection, sha256, report)
+            except WarcError as error:
+                raise damage or error from error
+            _make_durable(file)
+            if there := self._same(draft, draft.stat().st_size):
+                return self._present(wanted, there)
             found = _findings(draft)
-            if wanted.sha256 and wanted.sha256 != sha256.hexdigest():
+            found.count += said.count + 1
+            found.first = [_conversion_finding(done, damage), *said.first, *found.first][:MAX_SHOWN_FINDINGS]
+            if wanted.sha256 and wanted.sha256 != sha256:
                 found.count += 1
-                found.first.insert(0, "its SHA-256 is not the one in the package's datapackage.json")
-            if found.shares_members:
-                return self._rewrap(wanted, draft, found)
+                found.first.insert(0, _WRONG_SHA256)
             if refused := self._refused_by_strict(wanted, found):
                 return refused
-            name = self._free_name(wanted.name, sha256.hexdigest)
-            return self._place(wanted, draft, WarcPaths(self._folder, name), found, rewrapped=False)
+            place = WarcPaths(self._folder, self._free_name(name, lambda: sha256))
+            result = self._place(wanted, draft, place, found, rewrapped=False)
+            return replace(result, converted=True, left_out=result.left_out + done.lost)
 
     @contextmanager
     def _opened(self, wanted: ImportItem) -> Iterator[BinaryIO]:
@@ -439,15 +504,11 @@ class Importer:
 
     def _free_name(self, name: str, digest: Callable[[], str]) -> str:
         """Return a safe name that no file of the collection has. If needed, a part of the digest is added."""
-        safe = _UNSAFE.sub("_", name).lstrip(".-_") or "import.warc"
-        ending = next((ending for ending in ENDINGS if safe.endswith(ending)), ".warc")
-        stem = safe.removesuffix(ending)[:_NAME_LENGTH] or "import"
-        tries = (f"{stem}{ending}", *(f"{stem}-{digest()[:length]}{ending}" for length in (8, 64)))
-        for each in tries:
+        for each in (names := _names(name, digest())):
             place = WarcPaths(self._folder, each)
             if not any(os.path.lexists(path) for path in (place.warc, place.growing, place.sidecar)):
                 return each
-        raise FileExistsError(f"{self._archive / tries[-1]} exists already with other bytes")
+        raise FileExistsError(f"{self._archive / names[-1]} exists already with other bytes")
 
     @contextmanager
     def _draft(self, what: str) -> Iterator[tuple[Path, BinaryIO]]:
@@ -495,12 +556,19 @@ def _findings(path: Path) -> _Findings:
         if problem.message == SHARED_MEMBER:
             found.shares_members = True
             continue
-        found.count += 1
         if problem.record_id:
             found.ids.add(problem.record_id)
-        if len(found.first) < MAX_SHOWN_FINDINGS:
-            found.first.append(f"at offset {problem.offset}: {problem.message}")
+        found.add(f"at offset {problem.offset}: {problem.message}")
     return found
+
+
+def _conversion_finding(done: Converted, damage: WarcError | None) -> str:
+    """Return the finding that says what was converted, and why."""
+    converted = f"its {counted(done.taken, 'record')} {'was' if done.taken == 1 else 'were'} converted"
+    if done.is_arc:
+        return f"the file is ARC; {converted}"
+    why = f" at offset {damage.offset}: {damage.reason}" if damage else ""
+    return f"the file is damaged{why}; {converted}, as warcio reads them"
 
 
 def _is_unknown_to_dedup(sidecar: Path) -> bool:
@@ -524,6 +592,14 @@ def _imported(
     return ImportedFile(
         str(wanted), ImportOutcome.IMPORTED, place.name, count, left_out, found.count, tuple(found.first), rewrapped
     )
+
+
+def _names(name: str, digest: str) -> tuple[str, ...]:
+    """Return the names that a file may get in the collection: a safe form of its own, and two with its digest."""
+    safe = _UNSAFE.sub("_", name).lstrip(".-_") or "import.warc"
+    ending = next((ending for ending in ENDINGS if safe.endswith(ending)), ".warc")
+    stem = safe.removesuffix(ending)[:_NAME_LENGTH] or "import"
+    return f"{stem}{ending}", f"{stem}-{digest[:8]}{ending}", f"{stem}-{digest[:64]}{ending}"
 
 
 def _make_durable(file: BinaryIO) -> None:

@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
 
+from admin.collections.description_file import read_description
 from admin.collections.transfer.importing import PAGES_FOLDER
 from admin.collections.transfer.page_search import PageSearch, candidate, listed, visited
 from admin.collections.transfer.selection import (
@@ -30,7 +31,8 @@ from admin.collections.transfer.selection import (
 )
 from admin.jobs.runs import Run, RunError, find_runs
 from admin.units import counted
-from archive.dates import iso_second
+from archive.access_rules import Access, AccessControl, AccessRuleError, AccessRules
+from archive.dates import Micros, iso_second
 from archive.files import locked_draft, make_folder
 from archive.line_sort import sorted_lines
 from archive.names.warc_paths import WarcPaths, growing
@@ -63,6 +65,8 @@ class PackagedCollection:
     """Captures that were added because a chosen revisit refers to them; `captures` includes them."""
     pages: int = 0
     seeds: int = 0
+    hidden: int = 0
+    """Captures that were left out because the access rules or the licences hide them or their content."""
     is_signed: bool = False
     missing: list[str] = field(default_factory=list)
     """One line for each problem because of which captures are missing."""
@@ -102,8 +106,11 @@ class Packager:
         title: str = "",
         key: SigningKey | None = None,
         originals: bool = True,
+        for_readers: bool = True,
     ) -> None:
-        """`originals` adds the originals of chosen revisits. Raises ExportProblem when `target` is a folder."""
+        """`originals` adds the originals of chosen revisits. A package `for_readers` has no captures that the access
+        rules exclude or block. Raises ExportProblem when `target` is a folder, or when the rules can't be read.
+        """
         if target.is_dir():
             raise ExportProblem(f"-o {target} is a folder; name a file, such as {target / collection}.wacz")
         self._settings = settings
@@ -111,7 +118,12 @@ class Packager:
         self._collection = collection
         self._target = target
         self._chosen = chosen
-        self._title = title or collection
+        self._rules = _rules_of(settings, collection) if for_readers else AccessRules()
+        try:
+            self._description = read_description(self._folder)
+        except ValueError as error:
+            raise ExportProblem(str(error)) from error
+        self._title = title
         self._key = key
         self._with_originals = originals
         self._storage: Storage | None = None
@@ -133,10 +145,9 @@ class Packager:
                     self._write_index(writer, lines)
                 runs = self._runs()
                 main = self._write_pages(writer, candidates, runs)
-                for run in runs:
+                for run in runs if self._rules.is_open else ():  # a log names the URLs that the rules hide
                     self._write_log(writer, run)
-                date = iso_second(main.date) if main else ""
-                writer.finish(PackageTitle(self._title, "", main.url if main else "", date), self._key)
+                writer.finish(self._package_title(main), self._key)
                 file.seek(0, 2)
                 self._result.bytes = file.tell()
         except BlockingIOError as error:
@@ -145,7 +156,7 @@ class Packager:
 
     def _wanted(self) -> list[tuple[WarcPaths, set[int] | None]]:
         """Return the files to read with the offsets of the chosen captures; None for all captures of a file."""
-        if self._chosen.is_everything:
+        if self._chosen.is_everything and self._rules.is_open:
             self._result.missing += [
                 f"{place.name} is still being written and was left out" for place in growing(self._folder)
             ]
@@ -154,7 +165,30 @@ class Packager:
         found = choose(self._folder, self._chosen, originals=self._with_originals)
         self._result.missing += found.missing
         self._result.originals = found.originals
-        return list(found.offsets.items())
+        if self._rules.is_open:
+            return list(found.offsets.items())
+        readable = ((place, self._readable(place, offsets)) for place, offsets in found.offsets.items())
+        return [(place, offsets) for place, offsets in readable if offsets]
+
+    def _readable(self, place: WarcPaths, offsets: set[int]) -> set[int]:
+        """Return the offsets of the captures that the rules show."""
+        kept = {
+            each.offset for each in captures_in(place) if each.offset in offsets and self._shows(each.url, each.date)
+        }
+        self._result.hidden += len(offsets) - len(kept)
+        return kept
+
+    def _shows(self, url: str, date: Micros) -> bool:
+        return self._rules.decide(url, date) not in (Access.EXCLUDE, Access.BLOCK)
+
+    def _package_title(self, main: ArchivedPage | None) -> PackageTitle:
+        """Return the title of the package, with the description of the collection where no other title was chosen."""
+        facts = self._description.package_facts()
+        title = str(facts.pop("title", ""))
+        description = str(facts.pop("description", ""))
+        date = iso_second(main.date) if main else ""
+        shown = self._title or title or self._collection
+        return PackageTitle(shown, description, main.url if main else "", date, facts)
 
     def _copied(
         self,
@@ -292,6 +326,8 @@ class Packager:
         ):
             texts = [False, False]
             for page in search.pages(lines):
+                if not self._shows(page.url, page.date):
+                    continue
                 (seeds if page.is_seed else others).write(page.line())
                 texts[page.is_seed] |= bool(page.text)
                 self._result.pages += 1
@@ -342,6 +378,15 @@ class Packager:
         if run.crawl_log.exists():
             size = run.crawl_log.stat().st_size
             writer.add(f"logs/{run.folder.name}.log", _pieces(run.crawl_log, [(0, size)]), size, is_compressed=True)
+
+
+def _rules_of(settings: Settings, collection: str) -> AccessRules:
+    """Return the rules that hold for readers of a collection. Raises ExportProblem."""
+    control = AccessControl(settings.home / "collections", settings.curation.access_policy())
+    try:
+        return control.rules(collection)
+    except AccessRuleError as error:
+        raise ExportProblem(f"the access rules can't be read, so no package is made for readers: {error}") from error
 
 
 def _rank(page: ArchivedPage, seeds: dict[str, int]) -> tuple[bool, int]:

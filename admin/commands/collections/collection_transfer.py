@@ -48,12 +48,13 @@ def import_files(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Import WARC files into a collection.
+    """Import WARC and ARC files into a collection.
 
-    PATH is a WARC file (gzip, zstd or plain), a WACZ package, the JSON file of a multi-WACZ package, or a folder of
-    WARC files and packages. Each file is checked, copied
-    and indexed. A damaged file is refused, and the other files are still imported. A file whose records share gzip
-    members is recompressed with one member per record. Run the same command again to continue an interrupted import:
+    PATH is a WARC file (gzip, zstd or plain), an ARC file, a WACZ package, the JSON file of a multi-WACZ package, or a
+    folder of such files. Each file is checked, copied and indexed. ARC files are converted to WARC. Of a damaged file,
+    the records that can be read are converted, and the others are listed. A file without a readable record is refused,
+    and the other files are still imported. A file whose records share gzip members is recompressed with one member per
+    record. Run the same command again to continue an interrupted import:
     files that the collection already has are skipped.
 
     \b
@@ -159,6 +160,7 @@ def _print_file(result: ImportedFile, collection: str, as_json: bool) -> None:
     if result.outcome == "imported":
         renamed = "" if result.source.endswith(result.name) else f" as {result.name}"
         rewrapped = ", recompressed with one member per record" if result.rewrapped else ""
+        rewrapped += ", converted" if result.converted else ""
         click.echo(f"{result.source}: imported{renamed}, {counted(result.captures, 'capture')}{rewrapped}")
     else:
         click.echo(f"{result.source}: {result.outcome}{f': {result.reason}' if result.reason else ''}")
@@ -167,7 +169,8 @@ def _print_file(result: ImportedFile, collection: str, as_json: bool) -> None:
     for line in result.first_problems:
         click.echo(f"  {line}")
     if result.problems > len(result.first_problems):
-        click.echo(f"  … {result.problems} findings in all; `{command('check')} {collection}` lists them")
+        lists = "the log" if result.converted else f"`{command('check')} {collection}`"
+        click.echo(f"  … {result.problems} findings in all; {lists} lists them")
 
 
 def _index(settings: Settings, collection: str, captures: Captures) -> int:

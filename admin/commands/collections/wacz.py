@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 @click.option("--until", default="", metavar="DATE", help="Only captures up to the end of this year, month or day.")
 @click.option("--url-prefix", default="", metavar="URL", help="Only captures whose URL begins with this prefix.")
 @click.option("--no-originals", is_flag=True, help="Do not add the originals of chosen revisits.")
-@click.option("--title", default="", metavar="TEXT", help="Title of the package.  [the collection's name]")
+@click.option("--hidden", is_flag=True, help="Add the captures that access rules and licences hide from readers.")
+@click.option("--title", default="", metavar="TEXT", help="Title of the package.  [its description's, or its name]")
 @click.option(
     "--sign-key",
     type=click.Path(path_type=Path),
@@ -55,6 +56,7 @@ def wacz(
     until: str,
     url_prefix: str,
     no_originals: bool,
+    hidden: bool,
     title: str,
     sign_key: Path | None,
     as_json: bool,
@@ -62,8 +64,8 @@ def wacz(
     """Write a WACZ package with the captures of a collection.
 
     A package is one file with WARC files, their index, a list of pages with titles and texts, and the crawl logs.
-    ReplayWeb.page, pywb and other programs open it. Without a condition all captures are in the package. An
-    interrupted command leaves no package.
+    ReplayWeb.page, pywb and other programs open it. Without a condition all captures that readers may see are in the
+    package. An interrupted command leaves no package.
 
     \b
     Exit codes:
@@ -85,7 +87,9 @@ def wacz(
     try:
         chosen = selection(since, until, job, url_prefix)
         key = SigningKey.at(sign_key) if sign_key else None
-        packager = Packager(settings, name, file, chosen, title=title, key=key, originals=not no_originals)
+        packager = Packager(
+            settings, name, file, chosen, title=title, key=key, originals=not no_originals, for_readers=not hidden
+        )
         with file_status(shown=not as_json) as watch:
             result = packager.run(watch)
         leave_to_user(file, settings.home)
@@ -109,6 +113,8 @@ def _print(name: str, result: PackagedCollection, as_json: bool) -> int:
         for line in result.missing:
             click.echo(f"missing: {line}")
         originals = f" ({result.originals:,} of them added as originals of revisits)" if result.originals else ""
+        if result.hidden:
+            click.echo(f"hidden from readers: {counted(result.hidden, 'capture')}; --hidden adds them")
         signed = ", signed" if result.is_signed else ""
         click.echo(
             f"{name}: packaged {counted(result.captures, 'capture')}{originals} and {counted(result.pages, 'page')} in "

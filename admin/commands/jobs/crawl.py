@@ -22,6 +22,7 @@ from admin.options import (
     resolve_table,
 )
 from admin.units import human_bytes
+from frontier.definition.sheets import present_visitor
 
 if TYPE_CHECKING:
     from admin.jobs.definition import Definition
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
 
 _DEFINITION: Final = ("visitor", "rendered_fraction", "rendering", "scope", "hops", "robots", "user_agent")
 """These options are profile keys of the same name."""
+
+
+class _VisitorChoice(click.Choice[str]):
+    """The names of the visitors may be those of earlier releases, which the help does not show."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the present name of the visitor. Raises BadParameter."""
+        return super().convert(present_visitor(value), param, ctx)
 
 
 @click.command("crawl")
@@ -50,7 +59,7 @@ _DEFINITION: Final = ("visitor", "rendered_fraction", "rendering", "scope", "hop
 )
 @click.option(
     "--visitor",
-    type=click.Choice(["plain", "chromium", "mixed"]),
+    type=_VisitorChoice(["plain", "browser", "mixed"]),
     help="How pages are visited: plain HTTP, a headless browser, or both.  [plain]",
 )
 @click.option(
@@ -192,7 +201,7 @@ def _write_wacz(summary: Summary, settings: Settings, as_json: bool) -> bool:
     run = Path(summary.folder).name
     target = settings.collection(summary.collection) / "wacz" / f"{run}.wacz"
     try:
-        result = Packager(settings, summary.collection, target, Selection(job=run), title=run).run()
+        result = Packager(settings, summary.collection, target, Selection(job=run), title=run, for_readers=False).run()
     except (ExportProblem, ValueError, OSError) as error:
         click.echo(f"ghostfleet: the package {target} was not written: {error}", err=True)
         return False

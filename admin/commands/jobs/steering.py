@@ -23,7 +23,7 @@ NOT_RUNNING: Final = 6
 """Exit code when the job is not running."""
 _BY_OPERATOR: Final = "by an operator"
 _MOST_FAILURES: Final = 30
-"""So many looks in a row of `--watch` may find no Redis, before the command gives up."""
+"""The number of looks of `--watch` in a row without Redis after which the command gives up."""
 
 
 class NotRunningError(InputError):

@@ -148,7 +148,7 @@ def indexer(
     with captures, index:
         index.reconcile()
         names = HostNames(settings.admin.host, settings.admin.host_names, "admin.host_names")
-        access = AccessControl(settings.home / "collections")
+        access = AccessControl(settings.home / "collections", settings.curation.access_policy())
         app = create_app(captures, names, access, settings.admin.memento_url, intake)
         redis = redis_url or settings.redis.url
         serve_metrics(

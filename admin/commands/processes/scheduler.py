@@ -19,8 +19,9 @@ from admin.options import InputError, child_options, common, load_settings, say_
 def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> None:
     """Look each minute for harvests that are ready, and make their jobs, until SIGTERM or Ctrl-C.
 
-    The scheduler also submits new jobs to channels, and sends notifications. A second scheduler waits for the first one
-    to end, and says so in its log. A killed one is replaced after generation.lease_seconds.
+    The scheduler also submits new jobs to channels, searches the logs of running jobs for anomalies, and sends
+    notifications. A second scheduler waits for the first one to end, and says so in its log. A killed one is replaced
+    after generation.lease_seconds.
 
     \b
     Exit codes:
@@ -34,6 +35,7 @@ def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> No
     from admin.models.database import open_database
     from admin.models.errors import DatabaseRefused
     from admin.scheduler.assembly import installed_scheduler, send_messages
+    from admin.scheduler.log_watch import watch_logs
 
     standing = ParentLink.attach(
         given["title"] or "scheduler", given["ready_fd"], given["lifeline_fd"], given["held_fds"]
@@ -50,6 +52,8 @@ def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> No
     works = installed_scheduler(database, settings)
     sender = threading.Thread(target=send_messages, args=(database, stop), name="notifications")
     sender.start()
+    watcher = threading.Thread(target=watch_logs, args=(database, stop), name="crawl logs")
+    watcher.start()
     standing.report_ready()
     if standing.is_absent:
         click.echo(json.dumps({"ready": True, "scheduler": works.owner}))
@@ -58,4 +62,5 @@ def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> No
     finally:
         stop.set()
         sender.join()
+        watcher.join()
         database.close()

@@ -52,6 +52,9 @@ class LocalCaller:
     def __call__(self, operation: Operation, parameters: Mapping[str, Any], body: BaseModel | None, /) -> Any:
         """Carry an operation out in a transaction of its own. Raises InputError."""
         given = {} if body is None else {"given": body}
+        if operation.in_parts is not None:
+            with explained():
+                return operation.in_parts(self.database, self.actor, **parameters, **given)
         opened = self.database.reading if operation.method == "GET" else self.database.transaction
         with explained(), opened(self.actor) as transaction:
             return operation(transaction, **parameters, **given)

@@ -19,6 +19,8 @@ SPECIAL: Final[Mapping[tuple[str, ...], str]] = {
     ("domain", "upload-seeds"): "admin.commands.use_cases.uploads:upload_seeds",
     ("template", "upload"): "admin.commands.use_cases.template_files:upload",
     ("template", "download"): "admin.commands.use_cases.template_files:download",
+    ("qa", "run"): "admin.commands.qa:run",
+    ("qa", "work"): "admin.commands.qa:work",
 }
 """Commands that do more than one operation, or stream a file: each is a function, as `module:name`."""
 
@@ -73,5 +75,7 @@ harvest: Final = UseCaseGroup(("harvest",))
 channel: Final = UseCaseGroup(("channel",))
 user: Final = UseCaseGroup(("user",))
 capture: Final = UseCaseGroup(("capture",))
+qa: Final = UseCaseGroup(("qa",))
+curate: Final = UseCaseGroup(("curate",))
 audit: Final = UseCaseGroup(("audit",))
 notification: Final = UseCaseGroup(("notification",))

@@ -17,7 +17,7 @@ _HEAD: Final = (
 
 @dataclass(slots=True)
 class ProgressLog:
-    """The object writes the log of one crawl. Columns that only Heritrix has are 0."""
+    """A progress log is the log of one crawl. Columns that only Heritrix has are 0."""
 
     folder: Path
 

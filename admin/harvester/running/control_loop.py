@@ -56,7 +56,7 @@ _HURRIED_SECONDS: Final = 30.0
 
 
 class ControlLoop:
-    """The object watches over one crawl until its process has ended."""
+    """A control loop watches over one crawl until its process has ended."""
 
     def __init__(
         self, settings: Settings, folder: JobFolder, process: CrawlProcess, link: DispatchLink, interrupts: Interrupts
@@ -149,7 +149,7 @@ class ControlLoop:
                 self._was_running = True
                 self._hold_to_limits(frontier)
                 self._time_out(self._progress)
-                self._incidents.note_renders(self._progress.renders, self._settings.frontier.render_lag_seconds)
+                self._incidents.note_renders(self._progress.renders)
                 if SLOW_PATTERN in self._progress.rejected:
                     self._incidents.note_patterns(frontier.reports.switched_off_patterns())
         self._heed_signals()

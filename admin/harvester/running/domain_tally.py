@@ -65,7 +65,7 @@ class DomainLimits:
 
 @dataclass(slots=True)
 class DomainCount:
-    """The object adds up one domain."""
+    """A domain count adds up one domain."""
 
     objects: int = 0
     bytes: int = 0
@@ -104,7 +104,7 @@ class DomainCount:
 
 @dataclass(slots=True)
 class DomainTally:
-    """The object adds up all domains of one job."""
+    """A domain tally adds up all domains of one job."""
 
     limits: Mapping[str, DomainLimits]
     """By the name that the job has for the domain."""

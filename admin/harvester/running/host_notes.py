@@ -21,7 +21,7 @@ _MOST_NOTED: Final = 200_000
 
 @dataclass(slots=True)
 class HostNote:
-    """The object counts the lines of crawl.log about one host."""
+    """A host note counts the lines of crawl.log about one host."""
 
     objects: int = 0
     failed: int = 0
@@ -32,7 +32,7 @@ class HostNote:
 
 @dataclass(slots=True)
 class HostNotes:
-    """The object counts the lines of crawl.log by host."""
+    """Host notes count the lines of crawl.log by host."""
 
     hosts: dict[str, HostNote] = field(default_factory=dict)
 

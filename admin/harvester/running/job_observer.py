@@ -33,7 +33,7 @@ _MOST_READ: Final = 4_194_304
 
 @dataclass(slots=True)
 class JobObserver:
-    """The object remembers what was shown of one job, so that each report has only what is new."""
+    """A job observer remembers what was shown of one job, so that each report has only what is new."""
 
     collection: Path
     """The folder of the collection that the job's captures go to."""

@@ -27,7 +27,7 @@ class CommandOutcome:
     stops: str = ""
     """Why the crawl is to end; empty when it is not."""
     at_once: bool = False
-    """Whether visits that go on are cut off."""
+    """Visits that go on are cut off."""
 
 
 def wanted_domain_limits(command: PendingCommand) -> tuple[str, dict[str, int]] | None:

@@ -9,7 +9,7 @@ from admin.harvester.job_folder import StopCause
 
 @dataclass(slots=True)
 class Stillness:
-    """The object says whether one of the two time-outs has come. Times are seconds of any one clock.
+    """Stillness is judged by two time-outs. Times are seconds of any one clock.
 
     Both begin when the crawl has begun, and again when a pause ends: a paused crawl is not expected to do anything.
     """

@@ -9,9 +9,10 @@ from typing import Any, Final
 from sqlalchemy import select
 
 from admin.harvests.input_checks import name_problem, note_problem
-from admin.models.errors import NotFound, Problem
+from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Channel, Harvest, HarvestKind, Schedule
 from admin.models.transaction import Transaction
+from admin.qa.listing import sample_size
 from archive.names.name_rules import NAME_PATTERN
 
 LARGEST_NUMBER: Final = 2**62
@@ -40,6 +41,10 @@ def value_problems(values: Mapping[str, Any], kind: HarvestKind) -> Iterator[Pro
             yield Problem(name, "selective harvests have no limit of their own; set the limit in the configurations")
     if not 0 <= values["max_seconds"] <= LARGEST_NUMBER:
         yield Problem("max_seconds", f"{values['max_seconds']} is no time; write seconds, or 0 for no limit")
+    try:
+        sample_size(values["qa_sample"])
+    except InvalidInput as error:
+        yield from (Problem("qa_sample", problem.message) for problem in error.problems)
     first_run = values["first_run"]
     if first_run is not None and not 0 <= first_run <= LARGEST_NUMBER:
         yield Problem("first_run", f"{first_run} is no moment; use one from 1970 on, such as 2027-01-15T08:00+01:00")

@@ -28,7 +28,7 @@ def copy_harvest(transaction: Transaction, name: str, given: HarvestCopy) -> Har
     old = view(transaction, source)
     kept = (
         *("kind", "comments", "audience", "collection", "channel", "schedule", "max_bytes", "max_objects"),
-        *("max_seconds", "previous", "facts", "extended"),
+        *("max_seconds", "qa_sample", "qa_follows", "previous", "facts", "extended"),
     )
     values = {key: getattr(old, key) for key in kept}
     traps = tuple(TrapInput(expression=each.expression, is_active=each.is_active) for each in old.traps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from pydantic import Field
 from sqlalchemy import select
@@ -31,7 +31,8 @@ from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
 _PLAIN: Final = (
-    "name", "comments", "audience", "collection", "first_run", "max_bytes", "max_objects", "max_seconds", "facts",
+    "name", "comments", "audience", "collection", "first_run", "max_bytes", "max_objects", "max_seconds",
+    "qa_sample", "qa_follows", "facts", "permission",
 )  # fmt: skip
 """Columns that are written as they are given."""
 _ENTITY: Final = "harvest"
@@ -53,10 +54,17 @@ class HarvestCreation(InputModel):
     max_bytes: int = Field(NO_LIMIT, description="bytes of each domain, for snapshots; -1 is no limit")
     max_objects: int = Field(NO_LIMIT, description="objects of each domain, for snapshots; -1 is no limit")
     max_seconds: int = Field(0, description="time that a job may take; 0 is no limit")
+    qa_sample: str = Field(
+        "", description="pages of each run that QA judges: a number, or a share such as 10%; empty is no QA"
+    )
+    qa_follows: bool = Field(False, description="QA judges all pages while a run goes on")
     previous: str | None = Field(None, description="name of the snapshot harvest that this one continues")
     configurations: tuple[ConfigurationChoice, ...] = Field((), description="for selective harvests")
     traps: tuple[TrapInput, ...] = Field((), description="crawler traps of this harvest alone")
     facts: dict[str, str] = Field({}, description="extended metadata for warcinfo, such as operator")
+    permission: Literal["", "ignored", "unless-refused", "only-granted"] = Field(
+        "", description="sites that the harvest leaves out; empty follows the setting curation.harvest_permission"
+    )
     extended: dict[str, str] = Field({}, description="values of extended fields by their names")
 
 
@@ -73,9 +81,12 @@ class HarvestChange(InputModel):
     max_bytes: int | None = None
     max_objects: int | None = None
     max_seconds: int | None = None
+    qa_sample: str | None = None
+    qa_follows: bool | None = None
     previous: str | None = None
     traps: tuple[TrapInput, ...] | None = None
     facts: dict[str, str] | None = None
+    permission: Literal["", "ignored", "unless-refused", "only-granted"] | None = None
     extended: dict[str, str] | None = None
     edition: int | None = None
 
@@ -91,11 +102,15 @@ class HarvestView(HarvestItem):
     max_bytes: int
     max_objects: int
     max_seconds: int
+    qa_sample: str
+    qa_follows: bool
     previous: str | None
     configurations: int | None
     """How many configurations were chosen; None when they are more than 10,000, or all domains."""
     traps: list[TrapView]
     facts: dict[str, Any]
+    permission: str
+    """The sites that the harvest leaves out; empty follows the setting curation.harvest_permission."""
     extended: dict[str, str]
     created: Micros
     created_by: str
@@ -242,10 +257,13 @@ def view(transaction: Transaction, row: Harvest) -> HarvestView:
         max_bytes=row.max_bytes,
         max_objects=row.max_objects,
         max_seconds=row.max_seconds,
+        qa_sample=row.qa_sample,
+        qa_follows=row.qa_follows,
         previous=row.previous.name if row.previous else None,
         configurations=None if is_snapshot else count_up_to_limit(transaction, chosen),
         traps=harvest_traps(transaction, row.id),
         facts=row.facts,
+        permission=row.permission,
         extended=values_of(transaction, _ENTITY, row.id),
         created=row.created,
         created_by=row.created_by,

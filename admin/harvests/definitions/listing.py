@@ -157,7 +157,7 @@ def _views(transaction: Transaction, harvest_id: int, runs: Sequence[HarvestRun]
 
 @dataclass(frozen=True, slots=True)
 class _JobsOfState:
-    """The object adds up the jobs of a run that are in one state."""
+    """The jobs of a run that are in one state are added up."""
 
     status: JobStatus
     count: int

@@ -19,7 +19,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
 class ChannelInput(InputModel):
-    """The model holds a new channel, or the new values of one."""
+    """A channel input holds a new channel, or the new values of one."""
 
     name: str
     comments: str = ""
@@ -29,7 +29,7 @@ class ChannelInput(InputModel):
 
 
 class ChannelView(OutputModel):
-    """The model shows a channel, and how many harvesters listen to it."""
+    """A channel view shows a channel, and how many harvesters listen to it."""
 
     id: int
     name: str

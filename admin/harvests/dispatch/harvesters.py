@@ -39,7 +39,7 @@ class HarvesterView(OutputModel):
     registered: Micros
     heard: Micros
     is_silent: bool
-    """Whether the harvester has said nothing for longer than a harvester that works may."""
+    """The harvester has said nothing for longer than a harvester that works may."""
 
 
 @dataclass(frozen=True, slots=True)

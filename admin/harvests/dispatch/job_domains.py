@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 
-from admin.harvests.csv_text import csv_bytes
+from admin.csv_text import csv_bytes
 from admin.harvests.dispatch.steering import NOT_DONE, Verb
 from admin.harvests.input_checks import MOST_ITEMS, checked_limit, count_up_to_limit
 from admin.models.domain_tables import Domain
@@ -19,7 +19,7 @@ from admin.models.transaction import Right, Transaction
 
 
 class JobDomain(OutputModel):
-    """The model describes one domain of a job: why the domain is in the job, and what the job got of it."""
+    """A job domain describes one domain of a job: why the domain is in the job, and what the job got of it."""
 
     domain_name: str
     configuration_name: str

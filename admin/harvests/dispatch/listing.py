@@ -47,7 +47,7 @@ class JobLine(OutputModel):
 
 
 class JobView(JobLine):
-    """The model holds one job whole, apart from its seeds and domains, which can be many."""
+    """A job view holds one job whole, apart from its seeds and domains, which can be many."""
 
     edition: int
     collection: str

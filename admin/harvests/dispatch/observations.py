@@ -30,7 +30,7 @@ _MAGIC: Final = {b"\x89PNG\r\n\x1a\n": "image/png", b"\xff\xd8\xff": "image/jpeg
 
 @dataclass(frozen=True, slots=True)
 class LogTail:
-    """The object is the end of a log, and the size of the whole log in bytes."""
+    """A log tail is the end of a log, and the size of the whole log in bytes."""
 
     size: int
     text: str
@@ -38,7 +38,7 @@ class LogTail:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The object is a small picture of a page, as PNG or JPEG."""
+    """A picture shows a page in small, as PNG or JPEG."""
 
     url: str
     at: Micros
@@ -47,7 +47,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """The object has what a harvester shows with one report: the end of the log when it has grown, and new pictures."""
+    """Observations are shown with one report: the end of the log when it has grown, and new pictures."""
 
     log: LogTail | None = None
     pictures: Sequence[Picture] = ()
@@ -67,7 +67,7 @@ class JobLogView(OutputModel):
     lines: list[str]
     """The last of these lines, at most 300."""
     is_whole: bool
-    """Whether the part is the whole log."""
+    """The part is the whole log."""
 
 
 class PictureView(OutputModel):

@@ -16,13 +16,13 @@ from admin.models.transaction import Right, Transaction
 
 
 class NewJob(OutputModel):
-    """The model holds the number of a job that was made."""
+    """A new job has the number of a job that was made."""
 
     id: int
 
 
 class Reason(InputModel):
-    """The model holds the reason for a change; the audit keeps the text."""
+    """A reason is given for a change; the audit keeps the text."""
 
     reason: str = ""
 

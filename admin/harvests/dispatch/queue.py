@@ -31,7 +31,7 @@ _TRIES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class ClaimedDomain:
-    """The object describes one domain of a claimed job."""
+    """A claimed domain describes one domain of a claimed job."""
 
     domain_name: str
     configuration_name: str

@@ -13,6 +13,7 @@ from typing import Any, Final
 from sqlalchemy import delete, func, select, update
 
 from admin.harvests.dispatch.observations import Observations, store_observations
+from admin.harvests.dispatch.qa_sessions import start_qa
 from admin.harvests.dispatch.queue import move
 from admin.models.domain_tables import Domain
 from admin.models.errors import IllegalState, NotFound
@@ -103,7 +104,9 @@ def report_progress(
     if job.status is not JobStatus.STARTED:
         raise IllegalState(f"job {job_id} is {job.status}: the harvester must stop its work on this job")
     job.heard = transaction.now
-    job.run_name = run_name or job.run_name
+    if run_name and run_name != job.run_name:
+        job.run_name = run_name
+        start_qa(transaction, job, is_over=False)
     job.objects, job.bytes = int(progress.get("urls", job.objects)), int(progress.get("bytes", job.bytes))
     job.new_bytes = int(progress.get("new_bytes", job.new_bytes))
     harvester = transaction.session.get(Harvester, job.harvester) if job.harvester else None
@@ -158,6 +161,8 @@ def report_end(transaction: Transaction, job_id: int, token: str, result: JobRes
     _free_harvester(transaction, job)
     transaction.audit("job.end", "job", job_id, f"job {job_id}", new={"status": after, "error": job.harvest_error})
     _notify(transaction, job, result)
+    if result.succeeded:
+        start_qa(transaction, job, is_over=True)
     return True
 
 

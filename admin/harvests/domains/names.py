@@ -21,7 +21,7 @@ from archive.settings.harvests import DefaultSeeds
 from archive.url import UrlError, ascii_host
 
 IP: Final = "IP"
-"""What stands for the top-level domain of an address."""
+"""The stand-in for the top-level domain of an address."""
 LONGEST_INPUT: Final = 70_000
 """Characters; a URL has at most 65,536."""
 _LONGEST_HOST: Final = 1_000

@@ -28,7 +28,7 @@ _IDN: Final = "xn--"
 """A label with other letters than those of ASCII begins so."""
 _AFTER_IDN: Final = "xn-."
 _MOST_NAMED: Final = 500
-"""So many domains are named one by one in a query."""
+"""The most domains that are named one by one in a query."""
 
 
 class DomainItem(OutputModel):

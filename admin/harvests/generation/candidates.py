@@ -43,6 +43,13 @@ class LeftOut(StrEnum):
     """The domain was harvested completely by a snapshot that this snapshot continues."""
     ZERO_BUDGET = "zero-budget"
     NO_SEEDS = "no-seeds"
+    PERMISSION_REFUSED = "permission-refused"
+    PERMISSION_WITHDRAWN = "permission-withdrawn"
+    PERMISSION_EXPIRED = "permission-expired"
+    PERMISSION_ASKED = "permission-asked"
+    """The harvest takes sites with a permission in force alone, and the owner has not answered yet."""
+    PERMISSION_NONE = "permission-none"
+    """The harvest takes sites with a permission in force alone, and nobody has asked for one."""
 
 
 @fast_frozen(frozen=True, slots=True)
@@ -58,7 +65,7 @@ class ConfigurationRow:
     max_objects: int
     max_bytes: int
     is_alias: bool
-    """Whether the domain is an alias in force."""
+    """The domain is an alias in force."""
 
 
 @fast_frozen(frozen=True, slots=True)

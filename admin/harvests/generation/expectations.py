@@ -26,7 +26,7 @@ class BudgetLimits:
 
 @fast_frozen(frozen=True, slots=True)
 class PastHarvest:
-    """The object is one earlier harvest of a configuration."""
+    """A past harvest is one earlier harvest of a configuration."""
 
     objects: int
     bytes: int

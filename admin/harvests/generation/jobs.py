@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import batched
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -19,8 +19,10 @@ from admin.harvests.generation.expectations import BudgetLimits, both
 from admin.harvests.generation.plan import RunPlan
 from admin.harvests.generation.profiles import JobTemplate, merged, newest_version, trap_of_domain
 from admin.harvests.generation.splitting import ConfigurationCandidate, OpenJob, added, opened, refusal
+from admin.harvests.permission_book import PermissionBook, PermissionStanding, read_book
 from admin.models.domain_tables import CONFIGURATION_SEED_LISTS, SeedList
 from archive.fast_frozen import fast_frozen
+from archive.settings.curation import PermissionRule
 from archive.settings.load import Settings
 from archive.url import UrlError, canonical
 
@@ -28,6 +30,8 @@ PAGE: Final = 500
 """Configurations whose seeds are read together."""
 PAGE_CHARACTERS: Final = 10_000_000
 """Characters of seeds that are read together, unless a single list has more."""
+_JOB_SEED_CHARACTERS: Final = 50_000_000
+"""Most characters of the seeds of a job; a longer seed list has a job of its own."""
 FITS: Final = "fits"
 
 
@@ -74,11 +78,13 @@ class Tally:
     left_out: Counter[str] = field(default_factory=Counter)
     bad_seeds: int = 0
     """Seeds that are no URLs; the others of their lists are harvested."""
+    barred_seeds: int = 0
+    """Seeds that are left out because their sites have no permission; the others of their lists are harvested."""
 
 
 @fast_frozen(frozen=True, slots=True)
 class _Surroundings:
-    """The object holds what belongs to the configurations of one page: seeds, aliases and traps."""
+    """The surroundings of the configurations of one page are their seeds, aliases and traps."""
 
     seeds: Mapping[int, Sequence[str]]
     aliases: Mapping[int, Sequence[str]]
@@ -87,7 +93,7 @@ class _Surroundings:
 
 @dataclass(slots=True)
 class _Filling:
-    """The object is the job that is being filled."""
+    """A filling is the job that is being filled."""
 
     state: OpenJob
     domains: set[str]
@@ -107,6 +113,8 @@ def filled_jobs(
     Raises UseCaseError when a template makes no profile.
     """
     templates: dict[str, JobTemplate] = {}
+    rule = cast(PermissionRule, plan.permission or settings.curation.harvest_permission)
+    book = read_book(session, rule, plan.now)
     for chunk in chunks(session, plan, settings, tally.left_out, domain=domain):
         filling: _Filling | None = None
         for candidate, surroundings in _with_surroundings(session, plan, settings, chunk):
@@ -114,6 +122,11 @@ def filled_jobs(
             if not seeds:
                 tally.left_out[LeftOut.NO_SEEDS] += 1
                 continue
+            seeds, barred = _permitted(seeds, book)
+            if not seeds:
+                tally.left_out[LeftOut(f"permission-{barred[0]}")] += 1
+                continue
+            tally.barred_seeds += len(barred)
             why = _refusal(filling, candidate, seeds, settings)
             if filling is None or why is not None:
                 if filling is not None:
@@ -123,6 +136,8 @@ def filled_jobs(
                 filling.domains.add(candidate.domain_name)
                 filling.state = added(filling.state, candidate)
             _put(filling, candidate, seeds, surroundings, plan, why)
+            for trap in book.barred_parts(candidate.domain_name):
+                filling.traps[trap] = None
         if filling is not None:
             yield _closed(session, plan, filling, templates, tally)
 
@@ -141,8 +156,8 @@ def _refusal(
         return None
     why = refusal(filling.state, candidate, settings.generation)
     size = filling.seed_characters + sum(map(len, seeds)) + len(seeds)
-    if why is None and size > settings.generation.job_seed_bytes:
-        return f"the job would have {size} characters of seeds, more than {settings.generation.job_seed_bytes}"
+    if why is None and size > _JOB_SEED_CHARACTERS:
+        return f"the job would have {size} characters of seeds, more than {_JOB_SEED_CHARACTERS}"
     return why
 
 
@@ -219,6 +234,19 @@ def _usable(seeds: Sequence[str], tally: Tally) -> list[str]:
         else:
             usable.append(seed)
     return usable
+
+
+def _permitted(seeds: Sequence[str], book: PermissionBook) -> tuple[list[str], list[PermissionStanding]]:
+    """Return the seeds that the harvest may fetch, and the standings of the sites of the others."""
+    kept: list[str] = []
+    barred: list[PermissionStanding] = []
+    for seed in seeds:
+        why = book.why_barred(seed)
+        if why is None:
+            kept.append(seed)
+        else:
+            barred.append(why)
+    return kept, barred
 
 
 def _with_surroundings(

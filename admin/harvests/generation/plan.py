@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from admin.harvests.domains.crawler_traps import active_global_traps, active_harvest_traps
 from admin.harvests.domains.extended_fields import values_for_jobs
-from admin.harvests.generation.deduplication import continued, earlier_jobs
 from admin.harvests.generation.expectations import BudgetLimits
 from admin.models.errors import NotFound
 from admin.models.harvest_tables import Channel, Harvest, HarvestKind, HarvestRun
+from admin.models.job_tables import HarvestJob, JobStatus
 from archive.dates import Micros
 
 
@@ -29,7 +29,7 @@ class RunPlan:
     """The harvest's, when the plan was made; jobs of an older edition are not kept."""
     run_number: int
     is_extra: bool
-    """Whether a person asked for the run before its date."""
+    """A person asked for the run before its date."""
     was_asked_for: bool
     now: Micros
     channel_id: int | None
@@ -42,6 +42,8 @@ class RunPlan:
     traps: tuple[str, ...]
     """Of the active lists and of the harvest itself."""
     facts: Mapping[str, Any]
+    permission: str = ""
+    """The harvest's own rule for sites without permission; empty follows the setting."""
 
 
 def plan(session: Session, harvest_id: int, now: Micros) -> RunPlan:
@@ -67,10 +69,11 @@ def plan(session: Session, harvest_id: int, now: Micros) -> RunPlan:
         collection=harvest.collection,
         limits=BudgetLimits(harvest.max_objects, harvest.max_bytes),
         max_seconds=harvest.max_seconds,
-        continued=tuple(continued(session, harvest)),
-        duplicate_reduction_jobs=earlier_jobs(session, harvest, number),
+        continued=tuple(_continued(session, harvest)),
+        duplicate_reduction_jobs=_earlier_jobs(session, harvest, number),
         traps=_traps(session, harvest_id),
         facts=_facts(session, harvest, number),
+        permission=harvest.permission,
     )
 
 
@@ -100,3 +103,42 @@ def _facts(session: Session, harvest: Harvest, run_number: int) -> Mapping[str, 
         "schedule": harvest.schedule.name if harvest.schedule is not None else "",
         "extended": values_for_jobs(session, "harvest", [harvest.id]).get(harvest.id, {}),
     }
+
+
+def _earlier_jobs(session: Session, harvest: Harvest, run_number: int) -> tuple[int, ...]:
+    """Return the numbers of the jobs that the jobs of this run are deduplicated against.
+
+    Selective harvests take all jobs of their run before. Snapshot harvests take all jobs of the snapshots that they
+    continue, and those of the chain of snapshots before theirs.
+    """
+    of_jobs = select(HarvestJob.id).where(HarvestJob.status != JobStatus.DRAFT).order_by(HarvestJob.id)
+    if harvest.kind == HarvestKind.SELECTIVE:
+        query = of_jobs.where(HarvestJob.harvest_id == harvest.id, HarvestJob.run_number == run_number - 1)
+    else:
+        own = [harvest.id, *_continued(session, harvest)]
+        before = _last_before(session, own[-1])
+        older = [before.id, *_continued(session, before)] if before is not None else []
+        query = of_jobs.where(HarvestJob.harvest_id.in_([*own[1:], *older]))
+    return tuple(session.scalars(query))
+
+
+def _continued(session: Session, harvest: Harvest) -> Sequence[int]:
+    """Return the snapshot harvests that this one continues, directly or by others, nearest first."""
+    chain: list[int] = []
+    following = harvest.previous_id
+    while following is not None and following not in chain and following != harvest.id:
+        chain.append(following)
+        following = session.scalar(select(Harvest.previous_id).where(Harvest.id == following))
+    return chain
+
+
+def _last_before(session: Session, first_id: int) -> Harvest | None:
+    """Return the newest snapshot harvest that has run and is older than the first of a chain."""
+    first = session.get_one(Harvest, first_id)
+    is_older = or_(Harvest.created < first.created, and_(Harvest.created == first.created, Harvest.id < first.id))
+    return session.scalar(
+        select(Harvest)
+        .where(Harvest.kind == HarvestKind.SNAPSHOT, Harvest.runs_made > 0, is_older)
+        .order_by(Harvest.created.desc(), Harvest.id.desc())
+        .limit(1)
+    )

@@ -42,10 +42,12 @@ class RunPreview(OutputModel):
     """How many configurations would be left out, by reason."""
     bad_seeds: int
     """Lines of seed lists that are no URLs and would be passed over."""
+    barred_seeds: int
+    """Seeds that would be passed over because their sites have no permission, while others of the domain have."""
     deduplicated_against: int
     """How many earlier jobs the new ones would be deduplicated against."""
     is_whole: bool
-    """Whether all configurations were looked at."""
+    """All configurations were looked at."""
     warnings: list[str]
     first_jobs: list[JobPreview]
 
@@ -90,6 +92,7 @@ def preview_run(transaction: Transaction, name: str, *, at_most: int = 100_000) 
         expected_objects=tally.expected,
         left_out=dict(sorted(tally.left_out.items())),
         bad_seeds=tally.bad_seeds,
+        barred_seeds=tally.barred_seeds,
         deduplicated_against=len(planned.duplicate_reduction_jobs),
         is_whole=is_whole,
         warnings=warnings,

@@ -18,7 +18,7 @@ from frontier.definition.job import JobError
 
 @dataclass(frozen=True, slots=True)
 class JobTemplate:
-    """The object is the newest version of a template."""
+    """A job template is the newest version of a template."""
 
     name: str
     version: int

@@ -82,7 +82,7 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """The object generates runs; it holds what all of them need."""
+    """A generator makes the jobs of runs, and holds what all runs need."""
 
     database: Database
     settings: Settings

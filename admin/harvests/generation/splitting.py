@@ -44,7 +44,7 @@ class OpenJob:
     limit: int
     """The limit by which the harvest is split: bytes per domain, or objects."""
     is_limit_of_configuration: bool
-    """Whether the limit is that of the first configuration, as it is tighter than the harvest's."""
+    """The limit is that of the first configuration, as it is tighter than the harvest's."""
     total: int
     smallest: int
     largest: int

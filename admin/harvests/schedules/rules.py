@@ -27,7 +27,7 @@ _FIELDS: Final = {
     TimeUnit.WEEK: ("weekday", "hour", "minute"),
     TimeUnit.MONTH: ("month_day", "hour", "minute"),
 }
-"""What says the place of a date within its unit; all of these, or none for anytime."""
+"""The fields that say the place of a date within its unit; all of these, or none for anytime."""
 _BOUNDS: Final = {"minute": (0, 59), "hour": (0, 23), "weekday": (0, 6), "month_day": (1, 31)}
 _RULE_FIELDS: Final = tuple(ScheduleRule.__dataclass_fields__)
 _WALL: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)

@@ -63,7 +63,7 @@ class PreviewInput(RuleInput):
 
 
 class ScheduleView(OutputModel):
-    """The model is a schedule with its rule in words."""
+    """A schedule view is a schedule with its rule in words."""
 
     name: str
     comments: str
@@ -84,14 +84,14 @@ class ScheduleView(OutputModel):
 
 
 class ScheduleDetails(ScheduleView):
-    """The model is a schedule with how often it is used."""
+    """Schedule details are a schedule with how often it is used."""
 
     harvests: int | None
     """How many harvests use the schedule; None when there are more than 10,000."""
 
 
 class DateView(OutputModel):
-    """The model is one date of a schedule."""
+    """A date view is one date of a schedule."""
 
     moment: Micros
     wall: str
@@ -99,14 +99,14 @@ class DateView(OutputModel):
 
 
 class DatesView(OutputModel):
-    """The model holds the next dates of a schedule."""
+    """This view holds the next dates of a schedule."""
 
     words: str
     dates: list[DateView]
 
 
 class ScheduleUser(OutputModel):
-    """The model names a harvest that uses a schedule, and shows what the schedule as it is now would mean to it."""
+    """A schedule user is a harvest that uses a schedule, with what the present schedule would mean to it."""
 
     harvest: str
     is_active: bool
@@ -116,7 +116,7 @@ class ScheduleUser(OutputModel):
     next_by_schedule: Micros | None
     """The date that the schedule as it is now gives. None when the schedule has ended for this harvest."""
     would_change: bool
-    """Whether planning again would change the date."""
+    """Planning again would change the date."""
 
 
 def create_schedule(transaction: Transaction, given: NewSchedule) -> ScheduleDetails:

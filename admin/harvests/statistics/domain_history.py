@@ -6,7 +6,7 @@ from typing import Final
 
 from sqlalchemy import Row, ScalarSelect, Select, func, select, tuple_
 
-from admin.harvests.csv_text import csv_bytes
+from admin.csv_text import csv_bytes
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.models.domain_tables import Configuration, Domain

@@ -44,7 +44,7 @@ class ChannelTrouble(OutputModel):
 
     name: str
     waiting: bool
-    """Whether jobs wait in the channel."""
+    """Jobs wait in the channel."""
 
 
 class Disk(OutputModel):
@@ -79,7 +79,7 @@ class OverviewView(OutputModel):
     harvesters: list[HarvesterView]
     disks: list[Disk]
     has_scheduler: bool
-    """Whether a scheduler works, so that jobs are made and handed out."""
+    """A scheduler works, so that jobs are made and handed out."""
     has_domains: bool
     has_harvests: bool
 

@@ -22,16 +22,16 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
 class ValueDifference(OutputModel):
-    """The model names a key whose value differs. Lists say what came and what went besides."""
+    """A value difference names a key whose value differs. Lists say what came and what went besides."""
 
     key: str
     """Dotted, such as limits.pages."""
     old: Any = None
     new: Any = None
     was_set: bool
-    """Whether the old version had the key."""
+    """The old version had the key."""
     is_set: bool
-    """Whether the new version has the key."""
+    """The new version has the key."""
     added: list[Any] = Field([])
     removed: list[Any] = Field([])
 
@@ -47,7 +47,7 @@ class RowChange(StrEnum):
 
 
 class ComparedRow(OutputModel):
-    """The model is one row of two texts side by side: a line of the old text, of the new one, or of both."""
+    """A compared row is one row of two texts side by side: a line of the old text, of the new one, or of both."""
 
     change: RowChange
     old_number: int | None = None

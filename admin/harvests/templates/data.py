@@ -71,7 +71,7 @@ class Edition(InputModel):
 
 
 class TemplateLine(OutputModel):
-    """The model is one line of the list of templates."""
+    """A template line is one line of the list of templates."""
 
     name: str
     comments: str
@@ -86,7 +86,7 @@ class TemplateLine(OutputModel):
 
 
 class TemplateView(TemplateLine):
-    """The model holds a template with the text of its present version."""
+    """A template view holds a template with the text of its present version."""
 
     text: str
     sha256: str
@@ -95,7 +95,7 @@ class TemplateView(TemplateLine):
 
 
 class VersionLine(OutputModel):
-    """The model is one line of the list of versions."""
+    """A version line is one line of the list of versions."""
 
     number: int
     comments: str
@@ -106,7 +106,7 @@ class VersionLine(OutputModel):
 
 
 class VersionView(OutputModel):
-    """The model holds one version with its text."""
+    """A version view holds one version with its text."""
 
     template: str
     number: int
@@ -119,14 +119,14 @@ class VersionView(OutputModel):
 
 
 class TemplateUser(OutputModel):
-    """The model names a configuration that uses a template."""
+    """A template user names a configuration that uses a template."""
 
     domain: str
     configuration: str
 
 
 class Comparison(OutputModel):
-    """The model says what differs between two versions: by lines, and by values."""
+    """A comparison says what differs between two versions: by lines, and by values."""
 
     old: str
     """Such as default/1."""
@@ -140,7 +140,7 @@ class Comparison(OutputModel):
 
 
 class ProblemView(OutputModel):
-    """The model is one problem of a text."""
+    """A problem view is one problem of a text."""
 
     field: str
     message: str
@@ -148,7 +148,7 @@ class ProblemView(OutputModel):
 
 
 class Verification(OutputModel):
-    """The model says whether a text can be kept as a template, and shows its values as fields."""
+    """A verification says whether a text can be kept as a template, and shows its values as fields."""
 
     is_valid: bool
     problems: list[ProblemView]
@@ -158,6 +158,6 @@ class Verification(OutputModel):
 
 
 class TemplateKeys(OutputModel):
-    """The model lists every key that a template may have."""
+    """Template keys are all keys that a template may have."""
 
     fields: list[TemplateField]

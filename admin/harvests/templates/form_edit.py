@@ -8,7 +8,7 @@ from typing import Final
 from admin.harvests.templates.form_fields import TemplateField, fields_of, shown_value, typed_values, with_values
 
 NONE: Final = "none"
-"""So people write null for an attribute of a configuration, where an empty text follows the template."""
+"""People write null in this way for an attribute of a configuration, where an empty text follows the template."""
 _LINE_ENDS: Final = str.maketrans({"\r": "\n"})
 
 

@@ -20,11 +20,12 @@ from admin.harvests.templates.yaml_edit import EditRefused, changed_text
 from admin.models.errors import InvalidInput, Problem
 from admin.models.operation import OutputModel
 from frontier.definition.job import Profile
+from frontier.definition.sheets import present_visitor
 from frontier.definition.yaml_document import YamlRefused
 
 _LONGEST_INPUT: Final = 1_000_000
 _EMPTY_LIST: Final = "[]"
-"""So people write an empty list where an empty text is null."""
+"""People write an empty list in this way where an empty text is null."""
 type FieldValue = str | int | float | bool | list[str] | dict[str, str] | None
 
 
@@ -150,6 +151,8 @@ def _typed(field: TemplateField, typed: str) -> FieldValue:
         return _whole_number(field, bare)
     if field.kind is ValueKind.NUMBER:
         return _number(field, bare)
+    if field.key == "visitor":
+        bare = present_visitor(bare)
     if field.kind is ValueKind.CHOICE and bare not in field.choices:
         raise ValueError(f"{field.key} = {bare[:100]!r} is none of the choices; use {', '.join(field.choices)}")
     return bare
@@ -256,6 +259,8 @@ def _filled(field: TemplateField, values: Mapping[str, Any], line: int | None) -
         if not isinstance(node, Mapping) or part not in node:
             return field.model_copy(update={"value": field.default})
         node = node[part]
+    if field.key == "visitor":
+        node = present_visitor(node)
     return field.model_copy(update={"value": node, "is_set": True, "line": line})
 
 

@@ -60,6 +60,18 @@ OPERATIONS_OF: Final = {
         "trap.test",
     ),
     "domains.uploads.create": ("domain.upload",),
+    "bulk.show": ("bulk.preview", "bulk.change"),
+    "collections.description.capture": ("description.change-capture",),
+    "collections.description.edit": ("description.change",),
+    "collections.description.exclude": ("exclusion.create",),
+    "collections.description.remove": ("exclusion.remove",),
+    "permissions.create": ("permission.create",),
+    "permissions.edit": ("permission.change",),
+    "permissions.letter": ("permission.write-letter",),
+    "permissions.remove": ("permission.remove",),
+    "permissions.template": ("letter.save-template",),
+    "tray.assign": ("tray.assign",),
+    "tray.dismiss": ("tray.dismiss",),
     "harvests.copy": ("harvest.copy",),
     "harvests.traps.edit": (
         "harvest.change",
@@ -75,6 +87,13 @@ OPERATIONS_OF: Final = {
     "profile.show": ("profile.change",),
     "profile.tokens.index": ("token.create",),
     "profile.tokens.revoke": ("token.revoke",),
+    "qa.act": ("qa.stop", "qa.resume"),
+    "qa.decide": ("qa.decide",),
+    "qa.delete": ("qa.delete",),
+    "qa.repair": ("qa.repair",),
+    "qa.start": ("qa.start",),
+    "qa.stop_repair": ("qa.stop-repair",),
+    "qa.undo": ("qa.undo",),
     "schedules.preview": ("schedule.preview-rule",),
     "templates.copy": ("template.copy",),
     "templates.rename": ("template.change",),
@@ -99,6 +118,7 @@ OPERATIONS_OF: Final = {
     "templates.act": ("template.activate", "template.deactivate", "template.delete"),
     "jobs.command": ("job.command",),
     "jobs.act": ("job.resubmit", "job.reject", "job.undo_reject", "job.cancel"),
+    "logs.analyse": ("log.analyse",),
     "fleet.create_channel": ("channel.create",),
     "fleet.delete_channel": ("channel.delete",),
     "fleet.forget": ("harvester.forget",),
@@ -161,7 +181,7 @@ def test_each_use_case_that_leaves_an_audit_entry_is_an_operation() -> None:
     ours = {inspect.unwrap(operation.use_case).__name__ for operation in OPERATIONS}
     top = Path(admin.__file__).parent
     found = {}
-    for folder in ("harvests", "people", "notifications", "collections"):
+    for folder in ("curation", "harvests", "people", "notifications", "collections"):
         for path in (top / folder).rglob("*.py"):
             for node in ast.parse(path.read_text("utf-8")).body:
                 if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and _is_use_case(node):

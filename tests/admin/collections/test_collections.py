@@ -19,7 +19,7 @@ from support.stores.redis_server import RedisServer
 from archive.settings.load import Settings
 from archive.warc.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
-from dedupdb.claims.claims import Claims
+from dedupdb.claims.claims import Claims, Settlement
 from frontier.definition.job import Job, Profile, Seed
 from frontier.queue import Frontier
 
@@ -49,7 +49,7 @@ class Stage:
         frontier.open_job()
         frontier.close()
         with Claims(self.redis_url, claim_seconds=30, timeout_seconds=5) as claims:
-            claims.settle([], [], [], {(name, "job"): {"novel_urls": 1}})
+            claims.settle(Settlement(tallies={(name, "job"): {"novel_urls": 1}}))
         assert self.run("reindex", name).returncode == 0
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:

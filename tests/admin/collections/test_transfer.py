@@ -169,7 +169,7 @@ def test_a_damaged_file_is_refused_and_the_others_are_imported(home: Path, tmp_p
     code, summary, lines = _import(home, "old", bad, good, tmp_path / "old.arc.gz")
     assert (code, summary["refused"], summary["imported"]) == (1, 2, 1)
     assert "damaged at offset" in lines[0]["reason"]
-    assert "warcio recompress" in lines[2]["reason"]
+    assert "is not the header of a record of a WARC or ARC file" in lines[2]["reason"]
     assert os.listdir(home / "collections/old/archive") == ["good.warc.gz"]
     assert os.listdir(home / "collections/old/indexes") == ["good.warc.gz.cdxj"]
 

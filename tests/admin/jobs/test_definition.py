@@ -31,7 +31,7 @@ def test_the_same_seeds_and_scope_give_the_same_job_name() -> None:
     assert first.limits == {"pages": 5}
 
 
-@pytest.mark.parametrize("flags", [{"scope": "domain"}, {"hops": 2}, {"visitor": "chromium"}])
+@pytest.mark.parametrize("flags", [{"scope": "domain"}, {"hops": 2}, {"visitor": "browser"}])
 def test_another_scope_gives_another_job_name(flags: dict[str, Any]) -> None:
     assert _define(flags=flags).job != _define().job
 
@@ -102,3 +102,15 @@ def test_a_bad_header_is_named_without_its_value(texts: list[str]) -> None:
     with pytest.raises(JobError, match="--header") as caught:
         headers_of(texts)
     assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("visitor", ["browser", "chromium"])
+def test_a_job_of_an_earlier_release_keeps_its_name_and_its_visitor(visitor: str, tmp_path: Path) -> None:
+    file = tmp_path / "profile.toml"
+    file.write_text(f'visitor = "{visitor}"\nsheets = ["org,example) visitor={visitor}"]\n')
+
+    found = _define(seeds=["http://example.org/"], profile_file=file)
+
+    assert found.job == "garden-8afd75f8", "earlier releases gave this name to the visitor `chromium`"
+    assert found.profile.visitor == "browser"
+    assert found.profile.page_rules().rules_for("http://example.org/").visitor == "browser"

@@ -30,7 +30,7 @@ def origin() -> Iterator[RawOrigin]:
 
 def _crawl(home: Path, url: str) -> Command:
     flags = ("--collection", "garden", "--job", JOB, "--allow-private", "--delay", "0", "--robots", "ignore", "--json")
-    modes = ("--visitor", "chromium", "--rendering", "asynchronous", "--workers", "1", "--render-workers", "1")
+    modes = ("--visitor", "browser", "--rendering", "asynchronous", "--workers", "1", "--render-workers", "1")
     return Command("crawl", url, *flags, *modes, home=home, GHOSTFLEET_BROWSERS__SANDBOX="false")
 
 

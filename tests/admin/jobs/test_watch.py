@@ -76,7 +76,7 @@ def test_render_workers_grow_to_what_an_operator_asks_for(settings: Settings, re
 
 
 def test_the_lag_alarm_speaks_at_its_begin_and_at_its_end() -> None:
-    alarm = LagAlarm(3600)
+    alarm = LagAlarm()
 
     said = [alarm.look(RenderProgress(queued=5, oldest_seconds=age)) for age in (None, 3600, 3601, 9000, 12, None)]
 

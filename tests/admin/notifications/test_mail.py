@@ -187,11 +187,10 @@ def test_secrets_are_not_shown(name: str) -> None:
 def test_retries_have_a_table_of_pauses() -> None:
     from admin.notifications.retries import next_attempt
 
-    settings = NotificationSettings()
     now = 10 * DAY
-    pauses = [next_attempt(now, attempts, now, settings) for attempts in (1, 2, 3, 7, 8, 10**9)]
+    pauses = [next_attempt(now, attempts, now) for attempts in (1, 2, 3, 7, 8, 10**9)]
     assert [(each or 0) - now for each in pauses] == [s * SECOND for s in (30, 60, 120, 1920, 3600, 3600)]
-    assert next_attempt(now - 3 * DAY + 31 * SECOND, 1, now, settings) is not None
-    assert next_attempt(now - 3 * DAY + 30 * SECOND, 1, now, settings) is None
-    assert next_attempt(now, 1, now, settings, asked=10**12) == now + 3600 * SECOND
-    assert next_attempt(now, 3, now, settings, asked=1) == now + 120 * SECOND
+    assert next_attempt(now - 3 * DAY + 31 * SECOND, 1, now) is not None
+    assert next_attempt(now - 3 * DAY + 30 * SECOND, 1, now) is None
+    assert next_attempt(now, 1, now, asked=10**12) == now + 3600 * SECOND
+    assert next_attempt(now, 3, now, asked=1) == now + 120 * SECOND

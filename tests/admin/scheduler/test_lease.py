@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import count
+from types import SimpleNamespace
+
 import pytest
 from sqlalchemy import update
 from support.processes.waiting import until
@@ -79,7 +82,11 @@ def test_a_dead_owner_is_replaced_although_the_databases_clock_was_set_back(sqli
     until(lambda: two.hold().is_ours, what="the silence of the former owner")
 
 
-def test_a_living_owner_is_not_replaced_when_the_clock_is_set_back(sqlite_database: Database) -> None:
+def test_a_living_owner_is_not_replaced_when_the_clock_is_set_back(
+    sqlite_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = count()
+    monkeypatch.setattr("admin.scheduler.lease.time", SimpleNamespace(monotonic=lambda: next(ticks) / 10))
     one, two = ProcessLease(sqlite_database, "work", 0.5, "one"), ProcessLease(sqlite_database, "work", 0.5, "two")
     one.hold()
     set_until(sqlite_database, HOUR)

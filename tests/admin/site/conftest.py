@@ -37,7 +37,7 @@ def curator(stocked_site: RunningSite) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
@@ -50,8 +50,10 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def open_context(
     chromium: Browser, stocked_site: RunningSite, curator: httpx.Client
-) -> Callable[[str, bool], BrowserContext]:
+) -> Iterator[Callable[[str, bool], BrowserContext]]:
     """Opens a browser's context in which the curator is logged in: with a colour scheme, with or without scripts."""
+
+    contexts: list[BrowserContext] = []
 
     def opened(scheme: str, has_scripts: bool) -> BrowserContext:
         context = chromium.new_context(
@@ -59,9 +61,12 @@ def open_context(
             color_scheme="dark" if scheme == "dark" else "light",
             java_script_enabled=has_scripts,
         )
+        contexts.append(context)
         context.set_default_timeout(60_000)
         for name, value in curator.cookies.items():
             context.add_cookies([{"name": name, "value": value, "url": stocked_site.address}])
         return context
 
-    return opened
+    yield opened
+    for context in contexts:
+        context.close()

@@ -335,7 +335,7 @@ def test_axe_finds_nothing_serious(site: RunningSite, client: httpx.Client, kept
 def test_a_page_that_a_ghost_crawled_shows_its_picture_and_text(
     sqlite_database: Database, settings: Settings, garden: GardenSite
 ) -> None:
-    done = crawl(garden, settings.home, "--visitor", "chromium", "--limit-pages", "1", "--workers", "1")
+    done = crawl(garden, settings.home, "--visitor", "browser", "--limit-pages", "1", "--workers", "1")
     assert done.returncode == LIMIT_REACHED, done.stdout + done.stderr
     with running_site(sqlite_database, settings.home) as site, site.client(Role.READER) as client:
         found = client.get(f"/api/v1/collections/{COLLECTION}/captures", params={"url": SEED, "kind": "response"})

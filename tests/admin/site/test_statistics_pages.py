@@ -15,7 +15,7 @@ from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 from support.web.axe_pages import serious_in_both_schemes
 from support.web.site_server import RunningSite, running_site
 
-from admin.harvests.csv_text import csv_bytes
+from admin.csv_text import csv_bytes
 from admin.harvests.definitions.listing import list_runs
 from admin.harvests.dispatch.harvesters import Registration, announce, register
 from admin.harvests.dispatch.queue import claim_job, submit_jobs

@@ -9,8 +9,8 @@ from typing import Final
 
 from flask import Blueprint
 
-from admin.web.pages.collections import access, browsing, tasks
+from admin.web.pages.collections import access, browsing, description, tasks
 
 BLUEPRINT: Final[Blueprint] = browsing.BLUEPRINT
-for _part in (access, tasks):
+for _part in (access, description, tasks):
     BLUEPRINT.register_blueprint(_part.BLUEPRINT)

@@ -14,9 +14,9 @@ from admin.models.transaction import Right
 from admin.web import trap_forms
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction, with_long_lists
-from admin.web.uploaded_text import uploaded_text
 
 BLUEPRINT: Final = Blueprint("trap_lists", __name__, url_prefix="/crawler-traps")
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _NUMBER: Final = "<int(max=9223372036854775807):number>"
 
 
@@ -39,7 +39,7 @@ def create() -> AnyResponse:
     )
     report = None
     if form.is_sent:
-        form.values["text"] = uploaded_text("text")
+        form.values["text"] = _sent_text()
         if request.form.get("action") == "test":
             report = _report(form)
         else:
@@ -65,7 +65,7 @@ def edit(number: int) -> AnyResponse:
     form = Form({**_values(found), trap_forms.SAMPLES: ""}, switches=("is_active",))
     report = None
     if form.is_sent:
-        form.values["text"] = uploaded_text("text")
+        form.values["text"] = _sent_text()
         if request.form.get("action") == "test":
             report = _report(form)
         else:
@@ -104,6 +104,18 @@ def download(number: int) -> Response:
     answer = Response(f"{found.text}\n", content_type="text/plain; charset=utf-8")
     answer.headers["Content-Disposition"] = f'attachment; filename="crawler-traps-{number}.txt"'
     return answer
+
+
+def _sent_text() -> str:
+    """Return the text of the file that was sent with the form, and of its field when there is no file.
+
+    Files are UTF-8, or UTF-16 with a byte order mark; bytes that are neither become U+FFFD.
+    """
+    file = request.files.get("file")
+    if file is None or not file.filename:
+        return request.form.get("text", "")
+    content: bytes = file.read()
+    return content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8-sig", "replace")
 
 
 def _report(form: Form) -> trap_forms.TrapTestReport | None:

@@ -58,7 +58,7 @@ def create() -> Response:
     asked = request.form.get("kind") or request.args.get("kind", "")
     kind = HarvestKind(asked) if asked in list(HarvestKind) else HarvestKind.SELECTIVE
     inputs = _extended()
-    form = Form({**empty_values(kind), **inputs.values({})}, places=inputs.places)
+    form = Form({**empty_values(kind), **inputs.values({})}, switches=("qa_follows",), places=inputs.places)
     if form.is_sent:
 
         def save(given: HarvestCreation) -> HarvestView:
@@ -84,7 +84,7 @@ def edit(name: str) -> Response:
         found = definition.show_harvest(opened, name)
     inputs, zone = _extended(), visitor().zone.key
     shown = {**shown_values(found, zone), **inputs.values(found.extended)}
-    form = Form({**shown, "edition": found.edition}, places=inputs.places)
+    form = Form({**shown, "edition": found.edition}, switches=("qa_follows",), places=inputs.places)
     if form.is_sent:
 
         def save(given: HarvestChange) -> HarvestView:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from admin.harvests.csv_text import csv_bytes
+from admin.csv_text import csv_bytes
 from admin.harvests.dispatch import job_domains, listing, observations, steering
 from admin.harvests.dispatch.job_domains import DomainOrder
 from admin.harvests.dispatch.listing import JobOrder

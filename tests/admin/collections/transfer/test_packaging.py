@@ -34,7 +34,7 @@ from archive.warc.writer import WarcWriter
 from bench.peers.peer import PeerUnavailable, install
 
 DAY = 86_400_000_000
-_TRIES = 5
+_TRIES = 20
 TEXT = "The linnet sings on the hill."
 
 

@@ -35,13 +35,14 @@ def test_a_domain_that_is_larger_than_any_job_has_a_job_of_its_own(sqlite_world:
     assert world.domains_by_job(harvest_id) == [["huge.org"], ["a.org", "b.org"]]
 
 
-def test_seeds_that_are_too_long_for_one_job_are_split(sqlite_world: World) -> None:
+def test_seeds_that_are_too_long_for_one_job_are_split(sqlite_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world = sqlite_world
+    monkeypatch.setattr(jobs_module, "_JOB_SEED_CHARACTERS", 1_500)
     for number in range(3):
         seeds = "\n".join(f"http://d{number}.org/{page}" for page in range(40))
         world.domain(f"d{number}.org", seeds=seeds)
     harvest_id = world.snapshot()
-    world.generate(harvest_id, settings_with(job_seed_bytes=1_500))
+    world.generate(harvest_id)
     assert [len(names) for names in world.domains_by_job(harvest_id)] == [2, 1]
     second = world.jobs(harvest_id)[1]
     assert "characters of seeds, more than 1500" in world.entries(second.id)[0].reason

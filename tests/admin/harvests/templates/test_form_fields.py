@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from admin.harvests.templates.form_edit import with_typed
 from admin.harvests.templates.form_fields import (
     FieldValue,
     TemplateField,
@@ -44,7 +45,7 @@ def test_every_key_of_the_profile_is_a_field_with_words() -> None:
 @pytest.mark.parametrize(
     ("key", "kind", "may_be_null", "bounds", "choices"),
     [
-        ("visitor", ValueKind.CHOICE, False, (None, None, None), ["plain", "chromium", "mixed"]),
+        ("visitor", ValueKind.CHOICE, False, (None, None, None), ["plain", "browser", "mixed"]),
         ("robots", ValueKind.CHOICE, True, (None, None, None), ["obey", "ignore"]),
         ("rendered_fraction", ValueKind.NUMBER, False, (0, None, 1), []),
         ("hops", ValueKind.WHOLE_NUMBER, True, (0, None, None), []),
@@ -131,7 +132,7 @@ def test_keys_can_be_taken_out_and_put_in() -> None:
         ({"rendered_fraction": "nan"}, "is no number; write one such as 0.5"),
         ({"rendered_fraction": "1e999"}, "is no number"),
         ({"limits.seconds": "0"}, "limits.seconds = 0 is too small; use more than 0"),
-        ({"visitor": "robot"}, "visitor = 'robot' is none of the choices; use plain, chromium, mixed"),
+        ({"visitor": "robot"}, "visitor = 'robot' is none of the choices; use plain, browser, mixed"),
         ({"visitor": ""}, "is none of the choices"),
         ({"headers": "no colon"}, "line 1 of headers has no name and colon; write Name: value"),
         ({"headers": "A: 1\nA: 2"}, "line 2 of headers has the name 'A' again"),
@@ -191,3 +192,12 @@ def test_a_list_that_may_be_null_tells_null_from_empty() -> None:
     assert shown_value(empty) == "[]"
     assert typed_values({"behaviors": ""}) == {"behaviors": None}
     assert typed_values({"behaviors": "click\nscroll"}) == {"behaviors": ["click", "scroll"]}
+
+
+def test_a_visitor_of_an_earlier_release_is_shown_by_its_present_name_and_stays_untouched() -> None:
+    text = "visitor: chromium\n"
+    (field,) = (each for each in fields_of(text) if each.key == "visitor")
+
+    assert field.value == "browser"
+    assert with_typed(text, {"visitor": "browser"}) == text
+    assert with_typed(text, {"visitor": "mixed"}) == "visitor: mixed\n"

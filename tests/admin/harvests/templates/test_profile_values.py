@@ -76,7 +76,7 @@ def test_what_makes_no_profile_is_named() -> None:
     ("attributes", "fields"),
     [
         ({}, []),
-        ({"hops": 3, "visitor": "chromium", "politeness.per_host": 4, "limits.host_pages": 9}, []),
+        ({"hops": 3, "visitor": "browser", "politeness.per_host": 4, "limits.host_pages": 9}, []),
         ({"hops": -1}, ["attributes.hops"]),
         ({"hop": 3}, ["attributes.hop"]),
         ({"politeness.per_host": 99}, ["attributes.politeness.per_host"]),

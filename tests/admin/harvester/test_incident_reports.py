@@ -124,7 +124,7 @@ def test_late_renders_are_told_once_until_they_are_over(admin: Admin, tmp_path: 
 
     def look(reports: IncidentReports, *ages: float) -> None:
         for age in ages:
-            reports.note_renders(RenderProgress(queued=7, oldest_seconds=age), 3600)
+            reports.note_renders(RenderProgress(queued=7, oldest_seconds=age))
             reports.send()
 
     look(IncidentReports(link, folder), 10, 3500, 4000, 5000)

@@ -13,10 +13,13 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\u
 
 def csv_bytes(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """Return the rows as CSV (RFC 4180) in UTF-8; a text that looks like a formula gets an apostrophe in front."""
+    return csv_lines([head]) + csv_lines(rows)
+
+
+def csv_lines(rows: Iterable[Sequence[object]]) -> bytes:
+    """Return rows as `csv_bytes` does, without a head: a part of a long list."""
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow(head)
-    writer.writerows([_safe(cell) for cell in row] for row in rows)
+    csv.writer(text, lineterminator="\r\n").writerows([_safe(cell) for cell in row] for row in rows)
     return text.getvalue().encode("utf-8", "replace")
 
 

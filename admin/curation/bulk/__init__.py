@@ -1,0 +1,1 @@
+"""Many domains are changed at once here, after a preview."""

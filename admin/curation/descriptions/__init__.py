@@ -1,0 +1,1 @@
+"""Collections and captures are described, reviewed, put under embargo and excluded here."""

@@ -1,0 +1,132 @@
+"""People and programs can note permissions, and write letters, in these ways."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from admin.curation.permissions import letters, permission
+from admin.models.operation import Operation
+from admin.models.transaction import Right
+
+_TAGS: Final = ("permissions",)
+
+OPERATIONS: Final[tuple[Operation, ...]] = (
+    Operation(
+        "permission.list",
+        "GET",
+        "/permissions",
+        Right.READ,
+        permission.list_permissions,
+        "List permissions of sites by state.",
+        output=permission.PermissionView,
+        is_list=True,
+        tags=_TAGS,
+    ),
+    Operation(
+        "permission.create",
+        "POST",
+        "/permissions",
+        Right.CURATE,
+        permission.create_permission,
+        "Note the permission of a site.",
+        input=permission.PermissionCreation,
+        output=permission.PermissionView,
+        status=201,
+        tags=_TAGS,
+    ),
+    Operation(
+        "permission.show",
+        "GET",
+        "/permissions/{id}",
+        Right.READ,
+        permission.show_permission,
+        "Show the permission of a site.",
+        output=permission.PermissionView,
+        tags=_TAGS,
+    ),
+    Operation(
+        "permission.change",
+        "PATCH",
+        "/permissions/{id}",
+        Right.CURATE,
+        permission.change_permission,
+        "Change the permission of a site; its history keeps each state.",
+        input=permission.PermissionChange,
+        output=permission.PermissionView,
+        tags=_TAGS,
+    ),
+    Operation(
+        "permission.remove",
+        "DELETE",
+        "/permissions/{id}",
+        Right.CURATE,
+        permission.remove_permission,
+        "Remove the permission of a site with its history.",
+        status=204,
+        tags=_TAGS,
+    ),
+    Operation(
+        "permission.history",
+        "GET",
+        "/permissions/{id}/history",
+        Right.READ,
+        permission.list_events,
+        "List the history of a permission, the newest step first.",
+        output=permission.PermissionEventView,
+        is_list=True,
+        tags=_TAGS,
+    ),
+    Operation(
+        "permission.write-letter",
+        "POST",
+        "/permissions/{id}/letters",
+        Right.CURATE,
+        letters.write_letter,
+        "Write a letter to the owner of a site, to copy or to send.",
+        input=letters.LetterInput,
+        output=letters.LetterView,
+        tags=_TAGS,
+    ),
+    Operation(
+        "letter.list-templates",
+        "GET",
+        "/letter-templates",
+        Right.READ,
+        letters.list_templates,
+        "List letter templates by name.",
+        output=letters.LetterTemplateView,
+        is_list=True,
+        tags=_TAGS,
+    ),
+    Operation(
+        "letter.show-template",
+        "GET",
+        "/letter-templates/{name}",
+        Right.READ,
+        letters.show_template,
+        "Show a letter template.",
+        output=letters.LetterTemplateView,
+        tags=_TAGS,
+    ),
+    Operation(
+        "letter.save-template",
+        "PUT",
+        "/letter-templates/{name}",
+        Right.CURATE,
+        letters.save_template,
+        "Save a letter template.",
+        input=letters.LetterTemplateInput,
+        output=letters.LetterTemplateView,
+        tags=_TAGS,
+    ),
+    Operation(
+        "letter.remove-template",
+        "DELETE",
+        "/letter-templates/{name}",
+        Right.CURATE,
+        letters.remove_template,
+        "Remove a letter template.",
+        status=204,
+        tags=_TAGS,
+    ),
+)

@@ -1,0 +1,1 @@
+"""The in-tray shows each person the work that waits."""

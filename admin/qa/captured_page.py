@@ -1,0 +1,140 @@
+"""Read what the archive has of the visit of a page: its pictures, its text, and the list of what it asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from sqlalchemy import select
+
+from admin.collections.browsing.index import OpenIndex
+from admin.collections.browsing.records import RecordTrouble, read_block
+from admin.qa.listing import INFO_PREFIX, newest_record, note_of
+from archive.capture import Capture
+from archive.dates import Micros, parse_date
+from archive.settings.load import Settings
+from archive.url import key
+from dedupdb.captures.schema import CAPTURES, reading
+
+_C: Final = CAPTURES.c
+_MOST_PICTURE: Final = 64_000_000
+_MOST_TEXT: Final = 16_000_000
+_KINDS: Final = ("response", "revisit", "resource", "conversion")
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedPage:
+    """A captured page has the records that a crawl kept of a page. Everything but the URL may be missing."""
+
+    url: str
+    page_id: str
+    captured: Micros
+    """The date of the capture of the page's document."""
+    note: Mapping[str, Any] = field(default_factory=dict)
+    """The page information of the ghost (`browsers.page_records.page_info`)."""
+    view: bytes | None = None
+    full_page: bytes | None = None
+    volatile: bytes | None = None
+    """A mask of what changed between two pictures of the window."""
+    text: str | None = None
+    troubles: tuple[str, ...] = ()
+    """One line for each record that can't be read."""
+
+    @property
+    def viewport(self) -> tuple[int, int, float] | None:
+        """Return width, height and scale of the ghost's window; None when they are not known."""
+        found, scale = self.note.get("viewport"), self.note.get("scale", 1.0)
+        if not isinstance(found, Mapping) or not isinstance(scale, int | float):
+            return None
+        width, height = found.get("width"), found.get("height")
+        if not isinstance(width, int) or not isinstance(height, int) or width < 100 or height < 100:
+            return None
+        return min(width, 10_000), min(height, 10_000), min(max(float(scale), 0.1), 5.0)
+
+    @property
+    def random_seed(self) -> int | None:
+        """Return the seed of the page's random numbers; None when it is not known."""
+        found = self.note.get("randomSeed")
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+    @property
+    def final_url(self) -> str:
+        """Return the URL of the page at the end of the visit."""
+        found = self.note.get("finalUrl")
+        return found if isinstance(found, str) and found else self.url
+
+    @property
+    def urls(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return what the page asked for at its capture, by URL."""
+        found = self.note.get("urls")
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def flaw_types(self) -> frozenset[str]:
+        """Return the types of the flaws that the ghost found."""
+        found = self.note.get("flaws")
+        return frozenset(
+            str(flaw.get("type")) for flaw in (found if isinstance(found, list) else ()) if isinstance(flaw, Mapping)
+        )
+
+
+def read_captured_page(
+    settings: Settings, index: OpenIndex, collection: str, url: str, page_id: str, captured: Micros
+) -> CapturedPage:
+    """Return what the archive has of the visit of a page. Records that can't be read are named in `troubles`."""
+    note = note_of(settings, index, collection, page_id, url)
+    troubles: list[str] = []
+
+    def block_of(prefix: str, most: int) -> bytes | None:
+        record = newest_record(index, collection, f"{prefix}{url}", page_id)
+        if record is None:
+            return None
+        try:
+            block, is_whole = read_block(settings, record, most)
+        except RecordTrouble as error:
+            troubles.append(str(error))
+            return None
+        if not is_whole:
+            troubles.append(f"{prefix}{url[:200]} has more than {most:,} bytes")
+        return block if is_whole else None
+
+    text = block_of("urn:text:", _MOST_TEXT)
+    return CapturedPage(
+        url,
+        page_id,
+        _page_date(note) or captured,
+        note,
+        view=block_of("urn:view:", _MOST_PICTURE),
+        full_page=block_of("urn:fullPage:", _MOST_PICTURE),
+        volatile=block_of("urn:volatile:", _MOST_PICTURE),
+        text=None if text is None else text.decode("utf-8", "replace"),
+        troubles=tuple(troubles),
+    )
+
+
+def is_archived(index: OpenIndex, collection: str, url: str) -> bool:
+    """Return whether the collection has a capture of this URL, other than metadata."""
+    query = (
+        select(_C.id)
+        .where(_C.collection == collection, _C.key == key(url), _C.kind.in_(_KINDS), _C.url == url)
+        .limit(1)
+    )
+    with reading(index.engine) as connection:
+        return connection.scalar(query) is not None
+
+
+def picture_record(index: OpenIndex, collection: str, kind: str, url: str, page_id: str) -> Capture | None:
+    """Return the record of a picture of the page, such as kind `view` or `fullPage`; None without one."""
+    return newest_record(index, collection, f"urn:{kind}:{url}", page_id)
+
+
+def _page_date(note: Mapping[str, Any]) -> Micros | None:
+    """Return the date of the page's document, as the ghost noted it."""
+    try:
+        return parse_date(str(note.get("ts", "")))
+    except ValueError:
+        return None
+
+
+__all__ = ["INFO_PREFIX", "CapturedPage", "is_archived", "picture_record", "read_captured_page"]

@@ -1,0 +1,399 @@
+"""Judge a page: compare its capture with one visit or more in replay, and say what is damaged.
+
+The comparisons themselves are pure functions (`browsers.comparison`, `admin.qa.resources`). A page whose only damage is
+one that chance may explain is visited a second time, since a false alarm costs a person more than a visit costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from admin.qa.captured_page import CapturedPage
+from admin.qa.findings import (
+    KIND_OF_RESOURCE,
+    LEAST_POINTS,
+    MOST_FINDINGS,
+    VERSION,
+    Finding,
+    FindingKind,
+    score_of,
+    severity_of,
+)
+from admin.qa.resources import PageResource, ResourceComparison, ResourceState, compare_resources
+from archive.settings.qa import QaSettings
+from browsers.comparison.boxes import Box
+from browsers.comparison.damage import Damage, WeighedResource, damage_of
+from browsers.comparison.pictures import PictureComparison, PictureUnreadable, compare_pictures, volatility_mask
+from browsers.comparison.texts import TextComparison, compare_texts
+from browsers.ghosts.page import PageSnapshot
+from browsers.ghosts.page_records import PageVisit, evidence_of
+from browsers.ghosts.replay_visit import ReplayedPage
+from browsers.page_quality.assessment import flaws_of
+from browsers.visit import VisitOrder
+
+VIEW_TOLERANCE: Final = 0.03
+"""Share of the window's pixels that may differ without a finding: a clock or a cursor."""
+FULL_PAGE_TOLERANCE: Final = 0.05
+TEXT_TOLERANCE: Final = 0.95
+"""Texts that are at least so similar are no finding."""
+_FLAWS_OF_PAGES: Final = frozenset(
+    ("waf", "captcha", "rate-limit", "soft-404", "login-wall", "consent-wall", "age-gate")
+)
+_MEANINGS: Final = {
+    "waf": "the answer of a firewall",
+    "captcha": "a captcha",
+    "rate-limit": "the message that it was asked too often",
+    "soft-404": "the message that there is no such page",
+    "login-wall": "a login",
+    "consent-wall": "a question for consent",
+    "age-gate": "a question for the reader's age",
+}
+_SKEW_SECONDS: Final = 86_400 * 30
+_PAGE: Final = Box(0, 0, 1280, 1024)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The judgement of one page. `why` says why a page is not judged."""
+
+    score: int = -1
+    severity: str = ""
+    findings: tuple[Finding, ...] = ()
+    measures: dict[str, Any] = field(default_factory=dict)
+    pictures: Mapping[str, bytes] = field(default_factory=dict)
+    title: str = ""
+    why: str = ""
+    replays: tuple[ReplayedPage, ...] = ()
+    needs_second_visit: bool = False
+
+    @property
+    def is_unjudged(self) -> bool:
+        """Return whether the page could not be judged."""
+        return bool(self.why)
+
+    @property
+    def reasons(self) -> list[dict[str, Any]]:
+        """Return the findings as JSON values, the most expensive first."""
+        return [finding.to_json() for finding in self.findings]
+
+    @property
+    def kinds(self) -> str:
+        """Return the kinds of the findings between spaces; empty without a finding."""
+        kinds = dict.fromkeys(finding.kind.value for finding in self.findings)
+        return f" {' '.join(kinds)} " if kinds else ""
+
+    def with_note(self, note: str) -> Judgement:
+        """Return the judgement with a note in its measures."""
+        return replace(self, measures={**self.measures, "notes": [*self.measures.get("notes", ()), note]})
+
+
+class Judge:
+    """The judge has the thresholds of the settings. It is safe to use from several threads."""
+
+    def __init__(self, settings: QaSettings) -> None:
+        self._settings = settings
+
+    def unjudged(self, why: str) -> Judgement:
+        """Return the judgement of a page that can't be judged, with the reason."""
+        return Judgement(why=why)
+
+    def compare(
+        self, captured: CapturedPage, replays: Sequence[ReplayedPage], is_archived: Callable[[str], bool]
+    ) -> Judgement:
+        """Return the judgement of a page after one visit or more in replay.
+
+        `is_archived` tells whether the archive has a capture of a URL.
+        """
+        first = replays[0]
+        snapshot = first.snapshot
+        if first.trouble or (snapshot.crashed and snapshot.main is None):
+            return self.unjudged(f"the browser ended during the replay: {first.trouble or 'no reason is known'}")
+        resources = compare_resources(
+            captured.urls, [replay.exchanges for replay in replays], captured.captured, is_archived
+        )
+        damage = _damage(captured, snapshot, resources)
+        view = _best_view(captured, replays)
+        whole = _whole_picture(captured, snapshot, _masks(captured, replays))
+        text = compare_texts(captured.text, snapshot.text or "") if captured.text is not None else None
+        findings = [
+            *_about_page(captured, snapshot),
+            *_about_resources(resources.damaged, damage),
+            *_about_media(captured, snapshot),
+            *_about_pictures(view, whole, has_damage=bool(resources.damaged)),
+            *_about_text(text),
+            *_about_capture(captured, resources),
+        ]
+        findings = sorted(findings, key=lambda finding: -finding.points)
+        score = score_of(findings)
+        chosen = self._settings
+        severity = severity_of(findings, score, severe=chosen.severe_score, noticeable=chosen.noticeable_score)
+        return Judgement(
+            score,
+            severity,
+            tuple(findings[:MOST_FINDINGS]),
+            self._measures(captured, resources, damage, view, whole, text, len(replays)),
+            _pictures(snapshot, view, whole),
+            snapshot.title or str(captured.note.get("title", "")),
+            replays=tuple(replays),
+            needs_second_visit=len(replays) == 1 and _may_be_chance(findings, resources),
+        )
+
+    def _measures(
+        self,
+        captured: CapturedPage,
+        resources: ResourceComparison,
+        damage: Damage,
+        view: PictureComparison | None,
+        whole: PictureComparison | None,
+        text: TextComparison | None,
+        visits: int,
+    ) -> dict[str, Any]:
+        """Return the numbers of all measures with the thresholds, so that a judgement can be repeated."""
+        return {
+            "version": VERSION,
+            "visits": visits,
+            "resources": resources.measures(),
+            "damage": round(damage.value, 4),
+            **({"view": _numbers(view)} if view is not None else {}),
+            **({"fullPage": _numbers(whole)} if whole is not None else {}),
+            **({"text": {"similarity": round(text.similarity, 4)}} if text is not None else {}),
+            "thresholds": {
+                "viewTolerance": VIEW_TOLERANCE,
+                "fullPageTolerance": FULL_PAGE_TOLERANCE,
+                "textTolerance": TEXT_TOLERANCE,
+                "severeScore": self._settings.severe_score,
+                "noticeableScore": self._settings.noticeable_score,
+            },
+            **({"notes": list(captured.troubles)} if captured.troubles else {}),
+        }
+
+
+def _may_be_chance(findings: Sequence[Finding], resources: ResourceComparison) -> bool:
+    """Return whether another visit may explain the damage, or show that it is real."""
+    has_new_urls = any(each.state is ResourceState.VARIES for each in resources.resources)
+    differs = any(
+        finding.kind in (FindingKind.PICTURE, FindingKind.FULL_PAGE, FindingKind.TEXT) for finding in findings
+    )
+    hangs = any(finding.kind is FindingKind.HANGS for finding in findings)
+    return has_new_urls or hangs or (differs and not resources.damaged)
+
+
+def _about_page(captured: CapturedPage, snapshot: PageSnapshot) -> Iterator[Finding]:
+    """Yield what is wrong with the page as a whole."""
+    main = snapshot.main
+    if snapshot.failure or main is None:
+        yield Finding(FindingKind.PAGE_MISSING, f"the replay shows no page: {snapshot.failure or 'no answer'}", 100)
+        return
+    was = captured.note.get("status")
+    if main.status >= 400 and not (isinstance(was, int) and was >= 400):
+        missing = main.headers.get("ghostfleet-replay") == "miss"
+        why = "the archive has no capture of the page" if missing else f"the page has status {main.status} in replay"
+        yield Finding(FindingKind.PAGE_MISSING, why, 100)
+        return
+    if snapshot.hangs or "page-timeout" in snapshot.notes:
+        was_slow = "page-timeout" in (captured.note.get("notes") or ())
+        if not was_slow:
+            yield Finding(FindingKind.HANGS, "the page did not finish in replay within its time", 30)
+    final = snapshot.final_url
+    if captured.note and final and _plain(final) != _plain(captured.final_url):
+        yield Finding(
+            FindingKind.REDIRECT,
+            f"the replay ends at another URL than the capture, which was {captured.final_url}",
+            15,
+            final,
+        )
+    visit = PageVisit(VisitOrder(captured.url, ""), "", captured.captured, snapshot, {}, 0, "", _width(captured), 0)
+    for flaw in flaws_of(evidence_of(visit)):
+        if flaw.type.value == "blank" and "blank" not in captured.flaw_types:
+            yield Finding(FindingKind.BLANK, "the page is blank in replay", 80)
+        elif flaw.type.value in _FLAWS_OF_PAGES - captured.flaw_types and captured.note:
+            yield Finding(
+                FindingKind.ERROR_PAGE, f"the replay shows {_MEANINGS[flaw.type.value]} (rule {flaw.rule})", 60
+            )
+
+
+def _about_resources(damaged: Sequence[PageResource], damage: Damage) -> Iterator[Finding]:
+    """Yield a finding for each resource that is missing."""
+    seen: set[FindingKind] = set()
+    for each in damaged:
+        kind = KIND_OF_RESOURCE[each.kind]
+        least = LEAST_POINTS[kind] / (10 if kind in seen else 1)
+        seen.add(kind)
+        points = max(least, 100 * damage.value * damage.shares.get(each.url, 0.0))
+        yield Finding(kind, f"{_name_of(each.kind)} is missing: {each.why}", round(points, 2), each.url)
+
+
+def _about_media(captured: CapturedPage, snapshot: PageSnapshot) -> Iterator[Finding]:
+    """Yield films and sounds that could be played at the capture, and can't in replay."""
+    playable = {str(box.get("url")) for box in _boxes(captured.note.get("boxes")) if box.get("canPlay") is True}
+    for box in _boxes(getattr(snapshot, "boxes", None)):
+        if box.get("canPlay") is False and str(box.get("url")) in playable:
+            yield Finding(FindingKind.UNPLAYABLE, "a film or a sound can't be played in replay", 15, str(box["url"]))
+
+
+def _about_pictures(
+    view: PictureComparison | None, whole: PictureComparison | None, *, has_damage: bool
+) -> Iterator[Finding]:
+    """Yield differences of pictures. With missing resources, which explain them, they cost a quarter."""
+    factor = 0.25 if has_damage else 1.0
+    if view is not None and view.changed_share > VIEW_TOLERANCE:
+        points = factor * min(60.0, 12 + 100 * (view.changed_share - VIEW_TOLERANCE))
+        yield Finding(
+            FindingKind.PICTURE,
+            f"{view.changed_share:.0%} of the window's picture differ (similarity {view.similarity:.2f})",
+            round(points, 2),
+        )
+    if whole is not None and whole.changed_share > FULL_PAGE_TOLERANCE:
+        points = factor * min(40.0, 11 + 60 * (whole.changed_share - FULL_PAGE_TOLERANCE))
+        rows = _rows(whole)
+        yield Finding(
+            FindingKind.FULL_PAGE,
+            f"{whole.changed_share:.0%} of the whole page's picture differ (similarity {whole.similarity:.2f}){rows}",
+            round(points, 2),
+        )
+
+
+def _about_text(text: TextComparison | None) -> Iterator[Finding]:
+    if text is None or text.only_digits or text.similarity >= TEXT_TOLERANCE:
+        return
+    lost = f"; missing is for example {text.missing[0][:100]!r}" if text.missing else ""
+    points = min(60.0, 11 + 60 * (TEXT_TOLERANCE - text.similarity))
+    yield Finding(FindingKind.TEXT, f"the texts are {text.similarity:.0%} alike{lost}", round(points, 2))
+
+
+def _about_capture(captured: CapturedPage, resources: ResourceComparison) -> Iterator[Finding]:
+    """Yield what was wrong at the capture already, and captures of other times."""
+    for flaw in sorted(captured.flaw_types & _FLAWS_OF_PAGES):
+        yield Finding(FindingKind.FLAW_AT_CAPTURE, f"the ghost saw {_MEANINGS[flaw]} at the capture", 50)
+    skew = max(resources.earliest_seconds, resources.latest_seconds)
+    if skew > _SKEW_SECONDS:
+        yield Finding(FindingKind.TIME_SKEW, f"a resource was captured {skew / 86_400:.0f} days apart from the page", 2)
+
+
+def _best_view(captured: CapturedPage, replays: Sequence[ReplayedPage]) -> PictureComparison | None:
+    """Return the comparison of the window's picture with the moment of the replay that is most like it."""
+    if captured.view is None:
+        return None
+    masks = _masks(captured, replays)
+    found: PictureComparison | None = None
+    for picture in (each for replay in replays for each in (replay.snapshot.view, *replay.views) if each is not None):
+        compared = _compared(captured.view, picture, masks)
+        if compared is not None and (found is None or compared.changed_share < found.changed_share):
+            found = compared
+        if found is not None and found.changed_share <= VIEW_TOLERANCE:
+            break
+    return found
+
+
+def _whole_picture(captured: CapturedPage, snapshot: PageSnapshot, masks: Sequence[bytes]) -> PictureComparison | None:
+    if captured.full_page is None or snapshot.full_page is None:
+        return None
+    return _compared(captured.full_page, snapshot.full_page, masks)
+
+
+def _compared(capture: bytes, replay: bytes, masks: Sequence[bytes]) -> PictureComparison | None:
+    try:
+        return compare_pictures(capture, replay, masks)
+    except PictureUnreadable:
+        return None
+
+
+def _masks(captured: CapturedPage, replays: Sequence[ReplayedPage]) -> tuple[bytes, ...]:
+    """Return the places that change by themselves: at the capture, and between the pictures of the replays."""
+    found = [captured.volatile] if captured.volatile is not None else []
+    for replay in replays:
+        if replay.snapshot.view is not None and replay.views:
+            try:
+                mask = volatility_mask(replay.snapshot.view, replay.views[-1])
+            except PictureUnreadable:
+                mask = None
+            found += [mask] if mask is not None else []
+    return tuple(found)
+
+
+def _damage(captured: CapturedPage, snapshot: PageSnapshot, resources: ResourceComparison) -> Damage:
+    """Return the damage after Memento Damage, with the boxes of the capture when they are known."""
+    boxes: dict[str, Mapping[str, Any]] = {}
+    for box in (*_boxes(getattr(snapshot, "boxes", None)), *_boxes(captured.note.get("boxes"))):
+        boxes[str(box.get("url"))] = box
+    weighed = []
+    for each in resources.resources:
+        if each.state in (ResourceState.VARIES, ResourceState.FAILED_AT_CAPTURE):
+            continue
+        known = boxes.get(each.url)
+        weighed.append(
+            WeighedResource(
+                each.url, each.kind, each.is_damage, _box(known), known is None or known.get("visible") is not False
+            )
+        )
+    viewport = captured.viewport
+    page = Box(0, 0, viewport[0], viewport[1]) if viewport is not None else _PAGE
+    return damage_of(weighed, page)
+
+
+def _box(known: Mapping[str, Any] | None) -> Box | None:
+    values = [known.get(name) for name in ("x", "y", "width", "height")] if known is not None else []
+    if len(values) != 4 or not all(isinstance(value, int | float) for value in values):
+        return None
+    x, y, width, height = (float(value) for value in values if isinstance(value, int | float))
+    return Box(x, y, width, height)
+
+
+def _boxes(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list | tuple) else []
+
+
+def _pictures(
+    snapshot: PageSnapshot, view: PictureComparison | None, whole: PictureComparison | None
+) -> dict[str, bytes]:
+    """Return the pictures that reviewers look at, by the names of their files."""
+    found = {
+        "view.png": snapshot.view,
+        "full-page.png": snapshot.full_page if snapshot.full_page is not snapshot.view else None,
+        "view-difference.png": view.difference if view is not None else None,
+        "full-page-difference.png": whole.difference if whole is not None else None,
+    }
+    return {name: picture for name, picture in found.items() if picture}
+
+
+def _numbers(compared: PictureComparison) -> dict[str, Any]:
+    return {
+        "similarity": round(compared.similarity, 4),
+        "changedShare": round(compared.changed_share, 4),
+        "insertedRows": compared.inserted_rows,
+        "missingRows": compared.missing_rows,
+        "isCut": compared.is_cut,
+        "regions": [[round(box.x), round(box.y), round(box.width), round(box.height)] for box in compared.regions[:10]],
+    }
+
+
+def _rows(compared: PictureComparison) -> str:
+    parts = []
+    if compared.missing_rows:
+        parts.append(f"{compared.missing_rows} rows are missing")
+    if compared.inserted_rows:
+        parts.append(f"{compared.inserted_rows} rows are new")
+    return f"; {' and '.join(parts)}" if parts else ""
+
+
+def _name_of(kind: str) -> str:
+    return {
+        "image": "an image",
+        "media": "a film or a sound",
+        "stylesheet": "a style sheet",
+        "script": "a script",
+        "font": "a font",
+        "document": "the document of a frame",
+    }.get(kind, "a resource")
+
+
+def _plain(url: str) -> str:
+    """Return the URL without fragment and trailing slash, since pages change these without a new document."""
+    return url.partition("#")[0].rstrip("/")
+
+
+def _width(captured: CapturedPage) -> int:
+    """Return the width of the window of the capture; 0 when it is not known."""
+    return captured.viewport[0] if captured.viewport is not None else 0

@@ -1,0 +1,183 @@
+"""Work on one repair: capture what is missing, and let a QA session judge the pages again.
+
+What a repair captures goes into WARC files of its own, whose names begin with the collection's name and `-patch`. The
+files of the crawl are never changed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from admin.models.database import Database
+from admin.models.qa_tables import QaRepair, QaSession, QaState, RepairPart
+from admin.qa import leases
+from admin.qa.leases import QA
+from admin.qa.tools import Tools
+from archive.ended_exchange import EndedExchange
+from browsers.engines.interface import EngineError
+from browsers.ghosts.page import visit_page
+from browsers.plain.visitor import PlainVisitor, SiteFailure
+from browsers.proxying.control_client import SessionRequest
+from browsers.visit import FleetUnavailable, VisitOrder
+
+log = logging.getLogger(__name__)
+_HEAR_SECONDS: Final = 2.0
+_EXCHANGES_SECONDS: Final = 20.0
+_KEPT_BODY: Final = 0
+"""Bytes of the body of a missing resource that are kept in memory: the record has them."""
+
+
+class Mending:
+    """The mending works on one repair that this process owns."""
+
+    def __init__(self, database: Database, repair: QaRepair, owner: str, tools: Tools) -> None:
+        """Start nothing yet."""
+        self._database, self._owner, self._tools = database, owner, tools
+        self._repair_id, self._collection = repair.id, repair.collection
+        self._plain = PlainVisitor(tools.settings, tools.controls)
+        self._is_over = threading.Event()
+        self._is_stopped = False
+
+    def run(self, asked_to_stop: Callable[[], bool]) -> QaState:
+        """Capture what the parts of the repair lack. Return the state of the repair."""
+        heartbeat = threading.Thread(target=self._say_alive, args=(asked_to_stop,), name="qa-repair")
+        heartbeat.start()
+        state = QaState.DONE
+        try:
+            for number in self._waiting_parts():
+                if self._is_stopped:
+                    state = QaState.STOPPED
+                    break
+                self._tools.tick()
+                self._mend(number)
+        finally:
+            self._is_over.set()
+            heartbeat.join()
+            self._plain.close()
+        if state is QaState.DONE:
+            self._judge_again()
+        leases.end_work(self._database, QaRepair, self._repair_id, self._owner, state)
+        return state
+
+    def _say_alive(self, asked_to_stop: Callable[[], bool]) -> None:
+        while not self._is_over.wait(_HEAR_SECONDS):
+            state = leases.hear(self._database, QaRepair, self._repair_id, self._owner)
+            if asked_to_stop() or state is None or state is QaState.STOPPING:
+                self._is_stopped = True
+
+    def _waiting_parts(self) -> list[int]:
+        with self._database.reading(QA) as reading:
+            return [part.id for part in reading.session.get_one(QaRepair, self._repair_id).parts if not part.is_done]
+
+    def _mend(self, number: int) -> None:
+        with self._database.reading(QA) as reading:
+            part = reading.session.get_one(RepairPart, number)
+            url, resources = part.url, list(part.resources or ())
+        try:
+            outcomes = self._capture_resources(url, resources) if resources else [self._capture_page(url)]
+        except (FleetUnavailable, EngineError) as error:
+            outcomes = [_outcome(each, 0, f"our side could not capture it: {error}") for each in resources or [url]]
+        with self._database.transaction(QA) as transaction:
+            part = transaction.session.get_one(RepairPart, number)
+            part.outcomes, part.is_done = outcomes, True
+
+    def _capture_page(self, url: str) -> dict[str, Any]:
+        """Capture the page anew by a ghost, with the records of a page. Raises FleetUnavailable."""
+        visit = self._tools.ghost.visit(self._order(url))
+        if visit.code >= 400 or visit.code <= 0:
+            return _outcome(url, visit.code, _why(visit.code, visit.error or ""))
+        return _outcome(url, visit.code, "")
+
+    def _capture_resources(self, url: str, resources: list[str]) -> list[dict[str, Any]]:
+        """Let a ghost ask for what the page lacks; ask for the rest by plain requests. Raises FleetUnavailable."""
+        found = self._visit_in_patch_mode(url)
+        outcomes = []
+        for resource in resources:
+            ended = found.get(resource)
+            if ended is not None and ended.end.is_in_archive and 200 <= ended.status < 400:
+                outcomes.append(_outcome(resource, ended.status, ""))
+            elif self._is_stopped:
+                outcomes.append(_outcome(resource, 0, "the repair was stopped"))
+            else:
+                outcomes.append(self._fetch(resource, url))
+        return outcomes
+
+    def _visit_in_patch_mode(self, url: str) -> Mapping[str, EndedExchange]:
+        """Return what a visit of the page fetched from the live web, since the archive could not answer."""
+        control = self._tools.controls[0]
+        request = SessionRequest(
+            self._collection,
+            job=self._job,
+            page_id=str(uuid.uuid4()),
+            page_url=url,
+            mode="patch",
+            prefix=self._prefix,
+            listen=True,
+        )
+        session = control.open(request)
+        settings = self._tools.settings.browsers
+        try:
+            self._tools.ghost.in_window(session.address, lambda window: visit_page(window, url, settings))
+            exchanges = control.exchanges(session, wait_seconds=_EXCHANGES_SECONDS)
+        except EngineError as error:
+            log.warning("the visit of %s in patch mode broke off: %s", url, error)
+            return {}
+        finally:
+            control.finish(session, wait_seconds=_EXCHANGES_SECONDS)
+        return {each.url: each for each in exchanges.exchanges if each.method == "GET"}
+
+    def _fetch(self, resource: str, page: str) -> dict[str, Any]:
+        """Capture one resource by a plain request."""
+        try:
+            answer = self._plain.fetch(self._order(resource, via=page, hop_path="E"), keep=_KEPT_BODY)
+        except SiteFailure as error:
+            return _outcome(resource, error.code, _why(error.code, error.reason))
+        except FleetUnavailable as error:
+            return _outcome(resource, 0, f"our side could not capture it: {error}")
+        return _outcome(resource, answer.status, "" if answer.status < 400 else _why(answer.status, ""))
+
+    def _order(self, url: str, via: str | None = None, hop_path: str = "") -> VisitOrder:
+        return VisitOrder(
+            url, self._collection, job=self._job, via=via, hop_path=hop_path, source=f"repair {self._repair_id}",
+            prefix=self._prefix,
+        )  # fmt: skip
+
+    @property
+    def _job(self) -> str:
+        return f"repair-{self._repair_id}"
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self._collection}-patch"
+
+    def _judge_again(self) -> None:
+        """Make a QA session of the repaired pages, unless there is one already."""
+        with self._database.transaction(QA) as transaction:
+            repair = transaction.session.get_one(QaRepair, self._repair_id)
+            if repair.after_id is not None:
+                return
+            session = QaSession(
+                collection=repair.collection,
+                urls=[part.url for part in repair.parts],
+                repair_id=repair.id,
+                created=transaction.now,
+                created_by=repair.created_by,
+            )
+            transaction.session.add(session)
+            transaction.session.flush()
+            repair.after_id = session.id
+
+
+def _outcome(url: str, status: int, why: str) -> dict[str, Any]:
+    return {"url": url, "status": status, "why": why[:500]}
+
+
+def _why(status: int, reason: str) -> str:
+    """Return why a URL could not be repaired."""
+    if status > 0:
+        return f"the site answers with status {status}"
+    return f"the site gave no response: {reason or status}"

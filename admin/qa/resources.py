@@ -1,0 +1,231 @@
+"""Compare what a page asked for at its capture with what it gets in replay. Pure.
+
+A request that only the replay makes, and that the archive can't answer, is damage when the page makes it in each visit.
+A page that chooses one of several URLs at random, such as an advertisement, asks for another one in each visit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from archive.dates import Micros
+from browsers.engines.traffic import AskedExchange
+
+_VARIABLE: Final = re.compile(r"\?.*|\d+", re.DOTALL)
+"""Parts of a URL in which the choices of a page differ."""
+_KINDS: Final = {
+    "document": "document",
+    "subdocument": "document",
+    "iframe": "document",
+    "image": "image",
+    "imageset": "image",
+    "stylesheet": "stylesheet",
+    "script": "script",
+    "font": "font",
+    "media": "media",
+    "texttrack": "other",
+}
+"""The browsers' words for the destination of a request, and the kinds of resources that QA knows."""
+_NOT_SHOWN: Final = frozenset(("ping", "cspviolationreport", "csp", "beacon", "preflight", "prefetch"))
+"""Requests that readers never see the answer of."""
+_MOST_LOOKUPS: Final = 500
+_MICROS: Final = 1_000_000
+
+
+class ResourceState(StrEnum):
+    """A resource of a page is in one of these states in replay."""
+
+    REPLAYED = "replayed"
+    MISSING = "missing"
+    """The crawl kept it, and the archive can't answer now."""
+    NEVER_CAPTURED = "never-captured"
+    """The crawl never asked for it, each visit in replay does, and the archive can't answer."""
+    FAILED_AT_CAPTURE = "failed-at-capture"
+    """The site gave no good answer when the page was captured."""
+    VARIES = "varies"
+    """The page asks for it in some visits only, or in place of another URL like it."""
+    NOT_ASKED = "not-asked"
+    """The replay did not ask for it, and the archive has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageResource:
+    """A resource of a page with its fate."""
+
+    url: str
+    kind: str
+    """image, media, stylesheet, script, font, document or other."""
+    state: ResourceState
+    status: int = 0
+    """The status in replay; 0 without an answer."""
+    why: str = ""
+    """The reason in a few words, for a resource that is not replayed."""
+
+    @property
+    def is_damage(self) -> bool:
+        """Return whether readers miss the resource."""
+        return self.state in (ResourceState.MISSING, ResourceState.NEVER_CAPTURED)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceComparison:
+    """The comparison has all resources of a page, and how far their captures are from the page's."""
+
+    resources: tuple[PageResource, ...] = ()
+    good_at_capture: int = 0
+    bad_at_capture: int = 0
+    good_in_replay: int = 0
+    bad_in_replay: int = 0
+    earliest_seconds: float = 0.0
+    """Seconds by which the earliest capture of a resource is older than the page's."""
+    latest_seconds: float = 0.0
+    """Seconds by which the latest capture of a resource is newer than the page's."""
+    unlisted: int = 0
+    """Resources of the capture that were not looked up, since there are too many."""
+
+    @property
+    def damaged(self) -> tuple[PageResource, ...]:
+        """Return the resources that readers miss."""
+        return tuple(each for each in self.resources if each.is_damage)
+
+    def measures(self) -> dict[str, Any]:
+        """Return the numbers of the comparison."""
+        states: dict[str, int] = {}
+        for each in self.resources:
+            states[each.state] = states.get(each.state, 0) + 1
+        return {
+            "states": states,
+            "crawlGood": self.good_at_capture,
+            "crawlBad": self.bad_at_capture,
+            "replayGood": self.good_in_replay,
+            "replayBad": self.bad_in_replay,
+            "earliestSeconds": round(self.earliest_seconds, 3),
+            "latestSeconds": round(self.latest_seconds, 3),
+            "unlisted": self.unlisted,
+        }
+
+
+def compare_resources(
+    captured: Mapping[str, Mapping[str, Any]],
+    replays: Sequence[Iterable[AskedExchange]],
+    page_date: Micros,
+    is_archived: Callable[[str], bool],
+) -> ResourceComparison:
+    """Return the comparison of the page information's list `urls` with the requests of one visit or more in replay.
+
+    `is_archived` tells whether the archive has a URL for which no replay asked. An empty list at capture is that of a
+    page that no ghost captured: then every request is one of the page.
+    """
+    visits = [_by_url(exchanges) for exchanges in replays]
+    asked = {url: answer for visit in visits for url, answer in visit.items()}
+    at_capture = {url: entry for url, entry in captured.items() if "__wb_method=" not in url}
+    shapes = {_VARIABLE.sub("", url) for url, entry in at_capture.items() if url not in asked and _was_good(entry)}
+    found = []
+    for url, answer in asked.items():
+        in_all = all(url in visit for visit in visits)
+        found.append(_asked(url, answer, at_capture, shapes, is_stable=in_all and len(visits) > 1))
+    lookups = 0
+    unlisted = 0
+    for url, entry in at_capture.items():
+        if url in asked or not url.startswith("http") or not _was_good(entry):
+            continue
+        lookups += 1
+        if lookups > _MOST_LOOKUPS:
+            unlisted += 1
+            continue
+        state = ResourceState.NOT_ASKED if is_archived(url) else ResourceState.MISSING
+        why = "" if state is ResourceState.NOT_ASKED else "the archive has no capture of it any more"
+        found.append(PageResource(url, kind_of(str(entry.get("type", "")), str(entry.get("mime", ""))), state, 0, why))
+    earliest, latest = _skew(asked.values(), page_date)
+    good = sum(_is_good(answer) for answer in asked.values())
+    was_good = sum(_was_good(entry) for entry in at_capture.values())
+    return ResourceComparison(
+        tuple(found), was_good, len(at_capture) - was_good, good, len(asked) - good, earliest, latest, unlisted
+    )
+
+
+def kind_of(browsers_word: str, mime: str = "") -> str:
+    """Return the kind of a resource by the browser's word for its destination, or by its media type."""
+    if browsers_word in _KINDS:
+        return _KINDS[browsers_word]
+    beginning = mime.partition("/")[0]
+    if beginning in ("image", "font"):
+        return beginning
+    return "media" if beginning in ("video", "audio") else "other"
+
+
+def _asked(
+    url: str,
+    answer: AskedExchange,
+    at_capture: Mapping[str, Mapping[str, Any]],
+    shapes: frozenset[str] | set[str],
+    *,
+    is_stable: bool,
+) -> PageResource:
+    """Return the fate of a URL that the replay asked for."""
+    kind = kind_of(answer.request.kind, answer.headers.get("content-type", ""))
+    if _is_good(answer):
+        return PageResource(url, kind, ResourceState.REPLAYED, answer.status)
+    why = _reason(answer)
+    entry = at_capture.get(url)
+    if entry is not None:
+        state = ResourceState.MISSING if _was_good(entry) else ResourceState.FAILED_AT_CAPTURE
+    elif answer.request.kind in _NOT_SHOWN or not _is_ours(answer):
+        state = ResourceState.FAILED_AT_CAPTURE  # an archived error, or a request without an effect for readers
+    elif not is_stable or (at_capture and _VARIABLE.sub("", url) in shapes):
+        state = ResourceState.VARIES
+    else:
+        state = ResourceState.NEVER_CAPTURED
+    return PageResource(url, kind, state, answer.status, why)
+
+
+def _by_url(exchanges: Iterable[AskedExchange]) -> dict[str, AskedExchange]:
+    """Return the last answer to each URL that was asked by GET; a good answer is never replaced by a bad one."""
+    found: dict[str, AskedExchange] = {}
+    for each in exchanges:
+        url = each.request.url.partition("#")[0]
+        if each.request.method != "GET" or not url.startswith("http") or each.error.endswith("ERR_ABORTED"):
+            continue
+        if url not in found or not _is_good(found[url]) or _is_good(each):
+            found[url] = each
+    return found
+
+
+def _is_good(answer: AskedExchange) -> bool:
+    return not answer.error and 200 <= answer.status < 400
+
+
+def _was_good(entry: Mapping[str, Any]) -> bool:
+    status = entry.get("status")
+    return not entry.get("error") and isinstance(status, int) and 200 <= status < 400
+
+
+def _is_ours(answer: AskedExchange) -> bool:
+    """Return whether the replay itself gave the bad answer, and not an archived one."""
+    return bool(answer.error) or not answer.status or "ghostfleet-replay" in answer.headers
+
+
+def _reason(answer: AskedExchange) -> str:
+    if answer.headers.get("ghostfleet-replay") == "miss":
+        return "the archive has no capture of it"
+    if answer.error:
+        return f"the replay failed: {answer.error}"[:200]
+    return f"status {answer.status} in replay"
+
+
+def _skew(answers: Iterable[AskedExchange], page_date: Micros) -> tuple[float, float]:
+    """Return by how many seconds captures are older and newer than the page's, at most."""
+    earliest = latest = 0.0
+    for answer in answers:
+        try:
+            date = parsedate_to_datetime(answer.headers.get("memento-datetime", "")).timestamp()
+        except (ValueError, TypeError, OverflowError):
+            continue
+        skew = date - page_date / _MICROS
+        earliest, latest = max(earliest, -skew), max(latest, skew)
+    return earliest, latest

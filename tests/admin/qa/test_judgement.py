@@ -1,0 +1,120 @@
+"""Judgements: what damages a page, what it costs, and when a page is visited a second time."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+from PIL import Image, ImageDraw
+from support.admin.qa_pages import captured_page, replayed
+
+from admin.qa.findings import DamageSeverity, FindingKind
+from admin.qa.judgement import Judge, Judgement
+from archive.settings.qa import QaSettings
+from browsers.engines.traffic import MainAnswer
+from browsers.ghosts.replay_visit import ReplayedPage
+
+JUDGE = Judge(QaSettings())
+
+
+def picture(*boxes: tuple[int, int, int, int]) -> bytes:
+    image = Image.new("RGB", (640, 512), "white")
+    draw = ImageDraw.Draw(image)
+    for line in range(0, 500, 20):
+        draw.text((10, line), f"Line {line} of a page with some text in it", fill="black")
+    for box in boxes:
+        draw.rectangle(box, fill="crimson")
+    out = io.BytesIO()
+    image.save(out, "PNG")
+    return out.getvalue()
+
+
+def judged(captured: Any, *replays: ReplayedPage) -> Judgement:
+    return JUDGE.compare(captured, replays, lambda _: True)
+
+
+def kinds(judgement: Judgement) -> list[FindingKind]:
+    return [finding.kind for finding in judgement.findings]
+
+
+def test_a_page_that_replays_as_it_was_has_a_hundred_points() -> None:
+    view = picture((100, 100, 300, 300))
+    found = judged(captured_page(view=view, text="one two"), replayed(view=view, text="one two"))
+    assert (found.score, found.severity, found.findings, found.needs_second_visit) == (
+        100,
+        DamageSeverity.GOOD,
+        (),
+        False,
+    )
+    assert found.measures["view"]["changedShare"] == 0
+
+
+def test_a_missing_image_is_named_and_makes_the_page_noticeably_damaged() -> None:
+    names = [f"http://a.test/{number}.png" for number in range(1, 4)]
+    urls = {name: {"status": 200, "type": "image"} for name in names}
+    found = judged(captured_page(urls=urls), replayed(missing=names[:1], good=names[1:]))
+    assert kinds(found) == [FindingKind.MISSING_IMAGE]
+    assert found.findings[0].url == "http://a.test/1.png"
+    assert found.severity == DamageSeverity.NOTICEABLE
+
+
+def test_a_style_sheet_costs_more_than_an_image_and_a_second_image_little() -> None:
+    names = [f"http://a.test/{number}.png" for number in range(2)]
+    urls = {name: {"status": 200, "type": "image"} for name in names}
+    style = {"http://a.test/s.css": {"status": 200, "type": "stylesheet"}}
+    many = {f"http://a.test/x{number}.png": {"status": 200, "type": "image"} for number in range(300)}
+    whole = captured_page(urls={**urls, **style, **many})
+    there = tuple(many)
+    one = judged(whole, replayed(missing=(names[0],), good=there)).score
+    two = judged(whole, replayed(missing=tuple(names), good=there)).score
+    sheet = judged(whole, replayed(missing=("http://a.test/s.css",), good=there)).score
+    assert sheet < two < one < 90
+
+
+def test_a_picture_that_differs_without_a_reason_is_looked_at_twice() -> None:
+    before, after = picture((100, 100, 300, 300)), picture((320, 100, 520, 300))
+    captured = captured_page(view=before)
+    first = judged(captured, replayed(view=after))
+    assert first.needs_second_visit
+    again = judged(captured, replayed(view=after), replace(replayed(view=after), views=(after, before)))
+    assert (again.score, again.needs_second_visit) == (100, False), "a later moment shows the captured state"
+    still = judged(captured, replayed(view=after), replace(replayed(view=after), views=(after, after)))
+    assert kinds(still) == [FindingKind.PICTURE]
+    assert still.pictures["view-difference.png"].startswith(b"\x89PNG")
+
+
+def test_texts_that_differ_in_digits_alone_are_no_damage() -> None:
+    assert judged(captured_page(text="it is 10:15:59"), replayed(text="it is 10:16:07")).findings == ()
+    lost = judged(captured_page(text="one two three four"), replayed(text="one"))
+    assert kinds(lost) == [FindingKind.TEXT]
+
+
+def test_a_page_that_the_archive_lacks_has_no_point() -> None:
+    answer = MainAnswer("http://a.test/", 404, {"ghostfleet-replay": "miss"})
+    found = judged(captured_page(), replayed(main=answer))
+    assert (found.score, found.severity, kinds(found)) == (0, DamageSeverity.SEVERE, [FindingKind.PAGE_MISSING])
+    assert judged(captured_page(status=404), replayed(main=MainAnswer("http://a.test/", 404, {}))).score == 100
+
+
+def test_a_replay_that_hangs_or_ends_elsewhere_is_named() -> None:
+    assert kinds(judged(captured_page(), replayed(notes=["page-timeout"]))) == [FindingKind.HANGS]
+    assert kinds(judged(captured_page(), replayed(final_url="http://a.test/login"))) == [FindingKind.REDIRECT]
+    assert judged(captured_page(), replayed(final_url="http://a.test/#top")).findings == ()
+
+
+def test_a_login_in_place_of_the_page_is_an_error_page() -> None:
+    wall = replayed(text="Please log in to continue", password_fields=1)
+    assert FindingKind.ERROR_PAGE in kinds(judged(captured_page(), wall))
+
+
+def test_a_browser_that_ended_judges_nothing() -> None:
+    found = judged(captured_page(), replace(replayed(), trouble="browser-crashed"))
+    assert found.is_unjudged
+    assert "browser-crashed" in found.why
+
+
+def test_a_damaged_picture_of_the_capture_is_left_out() -> None:
+    found = judged(captured_page(view=b"\x89PNG\r\n\x1a\nno picture"), replayed(view=picture()))
+    assert found.score == 100
+    assert "view" not in found.measures
