@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import defaultdict
@@ -12,6 +13,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from support.processes import fork_server
 from support.processes.machine_needs import chromium, free_port
 from support.stores.redis_server import RedisServer
 
@@ -32,6 +34,24 @@ hypothesis_settings.load_profile("ghostfleet")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the fault and load tests in their long form too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start processes of the program by a fork, except in the long form of the tests."""
+    if not config.getoption("--slow"):
+        fork_server.install()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests of the folder `e2e`, which run after the others."""
+    if item.path.is_relative_to(Path(__file__).with_name("e2e")):
+        item.add_marker("e2e")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the objects of thousands of tests, which live until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -64,7 +64,7 @@ def main() -> int:
     console.print(f"[bold]1. Crawl[/]  {SEED} with {options.workers} ghosts, into {_shown(home)}", soft_wrap=True)
     with GardenSite() as site:
         command = crawl_command(site, home, options.workers)
-        console.print("   ./run crawl", SEED, "--visitor chromium …  (the site's names lead to 127.0.0.1)\n")
+        console.print("   ./run crawl", SEED, "--visitor browser …  (the site's names lead to 127.0.0.1)\n")
         status = run_to_its_end([*GHOSTFLEET, *command])
         asked = len(site.requests)
     if status:
@@ -95,7 +95,7 @@ def crawl_command(site: GardenSite, home: Path, workers: int) -> list[str]:
     """Arguments of the `ghostfleet crawl` that harvests the site."""
     resolve = [part for name, address in site.resolve.items() for part in ("--resolve", f"{name}={address}")]
     fetch = ["--allow-private", "--upstream-ca", str(site.ca_pem), *resolve]
-    job = ["--visitor", "chromium", "--workers", str(workers), "--scope", "host", "--profile", str(PROFILE)]
+    job = ["--visitor", "browser", "--workers", str(workers), "--scope", "host", "--profile", str(PROFILE)]
     return ["crawl", SEED, "--home", str(home), "--collection", COLLECTION, *job, *fetch]
 
 

@@ -1,12 +1,15 @@
 """Docstrings begin with an imperative or with the name of their subject, as CONTRIBUTING.md asks.
 
-ruff (D401) checks the imperatives of functions. This test finds first sentences that begin without a subject.
+ruff (D401) checks the imperatives of functions. These tests find first sentences that begin without a subject, also
+in the docstrings of attributes, and subjects that say nothing about the class.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,11 @@ NO_SUBJECT = frozenset(
     """.split()  # noqa: SIM905 a list of words is easier to read as a text
 )
 
+NO_SUBJECT_OF_ATTRIBUTE = frozenset(("its", "so", "those", "what", "whether"))
+"""Other first words, such as "For" or "None", can begin a plain note on a value."""
+EMPTY_SUBJECT = re.compile(r"(?:an?|the|this) (?:object|model|class)\b", re.IGNORECASE)
+"""A class says by its own noun what it is."""
+
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_docstring_begins_with_its_subject(folder: str) -> None:
@@ -34,6 +42,26 @@ def test_a_docstring_without_a_subject_is_found(tmp_path: Path) -> None:
     assert [line.partition(": ")[2] for line in without_subject(path)] == ["wrong: 'What is left.'"]
 
 
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_attribute_and_class_is_described_with_its_subject(folder: str) -> None:
+    found = [line for path in sorted((ROOT / folder).rglob("*.py")) for line in with_empty_subject(path)]
+    assert "\n".join(found) == ""
+
+
+def test_an_attribute_without_a_subject_and_a_class_with_an_empty_one_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.py"
+    path.write_text(
+        '"""A module."""\nclass Wrong:\n    """The object waits."""\n    a: int = 1\n    """Whether it waits."""\n'
+        '    def __init__(self) -> None:\n        self.b = 2\n        """So many wait."""\n        self.c = 3\n'
+        '        """The number of waits."""\n'
+    )
+    assert [line.partition(": ")[2] for line in with_empty_subject(path)] == [
+        "Wrong: 'The object waits.'",
+        "a: 'Whether it waits.'",
+        "self.b: 'So many wait.'",
+    ]
+
+
 def without_subject(path: Path) -> Iterator[str]:
     """The docstrings of modules, classes and functions in one file that begin with a word of NO_SUBJECT."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -41,3 +69,27 @@ def without_subject(path: Path) -> Iterator[str]:
             text = (ast.get_docstring(node) or "").partition("\n\n")[0]
             if text.split(" ")[0].strip(".,:").lower() in NO_SUBJECT:
                 yield f"{path}:{getattr(node, 'lineno', 1)}: {getattr(node, 'name', 'module')}: {text!r}"
+
+
+def with_empty_subject(path: Path) -> Iterator[str]:
+    """The attributes in one file whose docstrings begin without a subject, and the classes with an empty one."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ClassDef) and EMPTY_SUBJECT.match(text := ast.get_docstring(node) or ""):
+            yield f"{path}:{node.lineno}: {node.name}: {text.partition('\n\n')[0]!r}"
+        for name, text, line in attribute_docstrings(node):
+            if text.split(" ")[0].strip(".,:").lower() in NO_SUBJECT_OF_ATTRIBUTE:
+                yield f"{path}:{line}: {name}: {text!r}"
+
+
+def attribute_docstrings(node: ast.AST) -> Iterator[tuple[str, str, int]]:
+    """The name, the docstring and the line of each assignment in a body that a text follows."""
+    body = getattr(node, "body", None)
+    if not isinstance(body, list):
+        return
+    for statement, following in pairwise(body):
+        match statement, following:
+            case (
+                ast.AnnAssign(target=target) | ast.Assign(targets=[target]) | ast.TypeAlias(name=target),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                yield ast.unparse(target), text, following.lineno

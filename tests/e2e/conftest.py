@@ -19,6 +19,6 @@ def harvest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harvest]:
     redis_server()
     home = tmp_path_factory.mktemp("harvest") / "home"
     with GardenSite() as site:
-        done = crawl(site, home, "--visitor", "chromium", "--workers", "2")
+        done = crawl(site, home, "--visitor", "browser", "--workers", "2")
         assert done.returncode == 0, done.stderr[-4000:] + done.stdout[-4000:]
         yield Harvest(site, home, site.requests, done.stdout)

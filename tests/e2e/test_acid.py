@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from demo_replay import replaying, tripwire
-from feature_site.acid import ACID, CHECKS, blue_boxes
-from feature_site.person import browser
-from feature_site.site import FeatureSite
 from feature_table import COLLECTION, TOP, captures, crawl, missing_proofs
+from support.pages.acid import ACID, CHECKS, blue_boxes
+from support.pages.person import browser
+from support.pages.site import FeatureSite
 from support.processes.machine_needs import redis_server
 
 from bench.process import our_command

@@ -82,7 +82,7 @@ def test_a_crawl_of_bad_pages_ends_and_names_each_of_them(origin: RawOrigin, hom
     redis_server()
     with tempfile.TemporaryDirectory(prefix="gf-", ignore_cleanup_errors=True) as temporary:
         environment = {f"GHOSTFLEET_{name}": value for name, value in LIMITS.items()}
-        options = ("--visitor", "chromium", "--allow-private", "--robots", "ignore", "--delay", "0", "--json")
+        options = ("--visitor", "browser", "--allow-private", "--robots", "ignore", "--delay", "0", "--json")
         done = subprocess.run(
             our_command("crawl", origin.url("/"), "--home", str(home), *options),
             env={**source_environment(), **environment, "TMPDIR": temporary},
@@ -139,7 +139,7 @@ def test_a_crawl_whose_browser_can_not_start_fails_and_says_why(
         path.write_text(program)
         path.chmod(0o755)
     done = subprocess.run(
-        our_command("crawl", "http://127.0.1.62:9/", "--home", str(home), "--visitor", "chromium", "--json"),
+        our_command("crawl", "http://127.0.1.62:9/", "--home", str(home), "--visitor", "browser", "--json"),
         env={**source_environment(), "GHOSTFLEET_BROWSERS__EXECUTABLE": str(path)},
         capture_output=True,
         text=True,

@@ -21,7 +21,7 @@ def test_pages_of_firefox_are_whole_and_nothing_else_is_recorded(garden: GardenS
     redis_server()
     firefox()
     environment = {"GHOSTFLEET_BROWSERS__ENGINE": "firefox", "GHOSTFLEET_BROWSERS__SANDBOX": "false"}
-    options = ("--visitor", "chromium", "--workers", "1", "--limit-pages", "2")
+    options = ("--visitor", "browser", "--workers", "1", "--limit-pages", "2")
     with crawling(garden, home, *options, environment=environment) as crawl:
         code = crawl.wait(END_SECONDS)
         said = crawl.stderr.read() if crawl.stderr else ""

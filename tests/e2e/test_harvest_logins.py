@@ -91,7 +91,7 @@ def with_password(admin: Admin, domain: str, url: str, realm: str, password: str
 def test_the_pages_of_members_are_captured_and_no_file_or_process_has_the_password(home: Path, admin: Admin) -> None:
     """One job visits the first page of each site with the plain crawler, and the second one with a ghost."""
     hosts = {kind: f"www.{kind}.example" for kind in KINDS}
-    rules = [f"http://{host}/members/2 visitor=chromium" for host in hosts.values()]
+    rules = [f"http://{host}/members/2 visitor=browser" for host in hosts.values()]
     profile = {"visitor": "plain", "sheets": rules, "scope": "host"}
     with MemberSites(PASSWORD) as sites:
         domains = [Wanted(f"{kind}.example") for kind in KINDS]

@@ -269,7 +269,7 @@ def every_page_is_accessible(person: Person) -> None:
 
 def is_left_out(link: str) -> bool:
     """Downloads, and the page that ends the session."""
-    return bool(re.search(r"\.txt|\.csv|/download|/file(?:\?|$)|/picture|openapi|logout|/api/", link))
+    return bool(re.search(r"\.txt|\.csv|\.pdf|/download|/file(?:\?|$)|/picture|openapi|logout|/api/", link))
 
 
 def open_in_replay(person: Person) -> str:

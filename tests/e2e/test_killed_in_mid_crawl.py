@@ -19,7 +19,7 @@ from archive.warc.check import check
     [
         ("plain", ()),
         # Its short form is test_killed_in_mid_visit.py.
-        pytest.param("chromium", (("--remote-debugging-pipe",),), marks=(pytest.mark.browser, pytest.mark.slow)),
+        pytest.param("browser", (("--remote-debugging-pipe",),), marks=(pytest.mark.browser, pytest.mark.slow)),
     ],
     ids=["crawlers", "ghosts"],
 )

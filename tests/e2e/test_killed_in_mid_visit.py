@@ -118,7 +118,7 @@ def test_pages_whose_browser_worker_or_proxy_is_killed_are_captured_whole(
 
 
 def _crawl(seed: str, home: Path, temporary: Path, rendering: str) -> subprocess.Popen[str]:
-    options = ("--visitor", "chromium", "--rendering", rendering, "--workers", "1", "--render-workers", "1")
+    options = ("--visitor", "browser", "--rendering", rendering, "--workers", "1", "--render-workers", "1")
     fetch = ("--allow-private", "--robots", "ignore", "--delay", "0", "--json")
     environment = {"GHOSTFLEET_BROWSERS__SANDBOX": "false", "TMPDIR": str(temporary), **QUICK}
     return subprocess.Popen(

@@ -136,7 +136,10 @@ class Admin:
         def reached() -> JobView | None:
             self.submit()
             job = self.show(job_id)
-            return job if job.status in statuses else None
+            if job.status in statuses:
+                return job
+            assert job.status not in (JobStatus.DONE, JobStatus.FAILED), (job.status, job.harvest_error)
+            return None
 
         return until(reached, what=f"job {job_id} in {statuses}", within=within)
 

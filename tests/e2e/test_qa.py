@@ -1,0 +1,195 @@
+"""QA from a crawl to a healed page: no false alarm, each wound is named, repaired, and judged again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import delete
+from support.origins.routed_site import Asked, Routed, RoutedSite
+from support.processes.waiting import until
+from support.qa.alarm_site import CAUSES, Cause, answer
+
+from admin.models.database import open_database
+from admin.models.qa_tables import QaPageState, QaSession, QaState
+from admin.qa import repairs, sessions
+from admin.qa.leases import QA
+from admin.qa.sessions import NewQaSession, QaPageView
+from archive.settings.load import Settings, load
+from bench.process import our_command, source_environment
+from dedupdb.captures.schema import CAPTURES, open_engine
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+SOME = ("consent", "carousel", "variant")
+SECONDS = 400.0
+
+
+def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        our_command(*arguments, "--home", str(home)),
+        env={**source_environment(), "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true"},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+@contextmanager
+def alarm_site(causes: Sequence[Cause]) -> Iterator[tuple[RoutedSite, str]]:
+    def routes(asked: Asked) -> Routed | None:
+        if asked.path == "/":
+            links = "".join(f'<a href="/{cause.name}/{part}">a</a>' for cause in causes for part in ("", "lost/"))
+            return Routed(f"<!doctype html><title>All</title>{links}".encode(), "text/html; charset=utf-8")
+        found = answer(asked.path)
+        return None if found is None else Routed(found[0], found[1], headers=(("Cache-Control", "no-store"),))
+
+    with RoutedSite(routes) as site:
+        yield site, site.url("").rstrip("/")
+
+
+def crawl(home: Path, url: str) -> None:
+    done = run(home, "crawl", f"{url}/", "--collection", "alarms", "--visitor", "browser", "--delay", "0")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def wound(home: Path, url: str, causes: Sequence[Cause]) -> dict[str, str]:
+    """Take one resource of each twin out of the index; return what is lost, by page."""
+    lost = {f"{url}/{cause.name}/lost/": f"{url}/{cause.name}/lost/{cause.lost}" for cause in causes}
+    engine = open_engine(load({"home": str(home)}, environment={}).database_url)
+    with engine.begin() as connection:
+        done = connection.execute(delete(CAPTURES).where(CAPTURES.c.url.in_(lost.values())))
+    engine.dispose()
+    assert done.rowcount == len(lost)
+    return lost
+
+
+def judged(home: Path) -> dict[str, QaPageView]:
+    """Judge the collection by the command, and return its pages."""
+    done = run(home, "qa", "run", "alarms", "--workers", "2", "--json")
+    assert done.returncode == 3, done.stderr
+    return pages(home, json.loads(done.stdout)["id"])
+
+
+def pages(home: Path, session: int) -> dict[str, QaPageView]:
+    database = open_database(load({"home": str(home)}, environment={}))
+    with database.reading(QA) as reading:
+        found = {page.url: page for page in sessions.list_pages(reading, session, limit=500).items}
+    database.close()
+    return found
+
+
+def damaged_resources(page: QaPageView) -> list[Any]:
+    return [reason["url"] for reason in page.reasons if reason["kind"].startswith("missing-")]
+
+
+@contextmanager
+def qa_process(home: Path) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        our_command("qa", "work", "--home", str(home)),
+        env={**source_environment(), "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
+def check(found: dict[str, QaPageView], lost: dict[str, str], url: str, causes: Sequence[Cause]) -> None:
+    for cause in causes:
+        whole, twin = found[f"{url}/{cause.name}/"], found[f"{url}/{cause.name}/lost/"]
+        assert (whole.severity, whole.reasons) == ("good", []), cause.name
+        assert twin.severity != "good", cause.name
+        assert damaged_resources(twin) == [lost[twin.url]], cause.name
+
+
+def test_wounds_are_named_and_heal(home: Path) -> None:
+    causes = [cause for cause in CAUSES if cause.name in SOME]
+    with alarm_site(causes) as (_, url):
+        crawl(home, url)
+        lost = wound(home, url, causes)
+        found = judged(home)
+        check(found, lost, url, causes)
+        database = open_database(load({"home": str(home)}, environment={}))
+        with database.transaction(QA) as transaction:
+            repair = repairs.start(transaction, 1, repairs.NewRepair()).id
+
+        def after() -> repairs.RepairDetails:
+            with database.reading(QA) as reading:
+                return repairs.show(reading, repair)
+
+        with qa_process(home):
+            until(lambda: all(part.score_after >= 0 for part in after().parts), what="the repair", within=SECONDS)
+        database.close()
+        parts = after().parts
+    assert {part.url for part in parts} == set(lost)
+    assert [(part.score_after, [each["why"] for each in part.outcomes]) for part in parts] == [(100, [""])] * len(parts)
+    archive = load({"home": str(home)}, environment={}).archive_dir("alarms")
+    assert list(archive.glob("alarms-patch-*")), "a repair writes into files of its own"
+    assert list(archive.glob("alarms-qa-*"))
+
+
+def test_a_killed_session_goes_on_where_it_was_and_a_stopped_one_ends_soon(home: Path) -> None:
+    causes = [cause for cause in CAUSES if cause.name in SOME]
+    with alarm_site(causes) as (_, url):
+        crawl(home, url)
+    settings: Settings = load({"home": str(home)}, environment={})
+    database = open_database(settings)
+    with database.transaction(QA) as transaction:
+        number = sessions.start(transaction, NewQaSession(collection="alarms")).id
+
+    def count(state: QaPageState) -> int:
+        with database.reading(QA) as reading:
+            return sum(page.state is state for page in reading.session.get_one(QaSession, number).rows)
+
+    with qa_process(home) as process:
+        until(lambda: count(QaPageState.JUDGED) >= 1, what="the first judgement", within=SECONDS)
+        process.kill()
+        process.wait(60)
+    with database.transaction(QA) as transaction:
+        row = transaction.session.get_one(QaSession, number)
+        assert row.state is QaState.RUNNING
+        row.heard = 1  # as if the silence of the killed process had lasted
+        kept = {page.url: page.judged for page in row.rows if page.state is QaPageState.JUDGED}
+        for page in row.rows:
+            page.taken_until = 1 if page.state is QaPageState.TAKEN else page.taken_until
+    with qa_process(home):
+        until(lambda: count(QaPageState.JUDGED) == 7, what="all judgements", within=SECONDS)
+    again = {page.url: page.judged for page in pages(home, number).values()}
+    assert {url: again[url] for url in kept} == kept, "nothing is judged twice"
+
+    with database.transaction(QA) as transaction:
+        number = sessions.start(transaction, NewQaSession(collection="alarms")).id
+
+    def state() -> QaState:
+        with database.reading(QA) as reading:
+            return reading.session.get_one(QaSession, number).state
+
+    with qa_process(home):
+        until(lambda: count(QaPageState.TAKEN) >= 1, what="the first visit", within=SECONDS)
+        with database.transaction(QA) as transaction:
+            sessions.stop(transaction, number)
+        until(lambda: state() is QaState.STOPPED, what="the end", within=60)
+        assert count(QaPageState.TAKEN) == 0
+        assert count(QaPageState.WAITING) >= 1
+    database.close()
+
+
+@pytest.mark.slow
+def test_thirteen_causes_give_no_alarm_in_ten_runs(home: Path) -> None:
+    with alarm_site(CAUSES) as (_, url):
+        crawl(home, url)
+    lost = wound(home, url, CAUSES)
+    for _ in range(10):
+        check(judged(home), lost, url, CAUSES)
