@@ -252,13 +252,13 @@ def _work(pipe: Pipe, ready: dict[str, str], site: str, urls: Sequence[str]) -> 
     """Visit the URLs; the parent says when to go on after the warm-up, and when to end."""
     from admin.fleet.memory import limit_arenas
     from browsers.engines.choice import proxy_trust
-    from browsers.ghosts.ghost import ChromiumVisitor
+    from browsers.ghosts.ghost import Ghost
 
     limit_arenas()
     home = Path(ready["home"])
     settings = load({"home": str(home)}, environment={})
     with Control(ready["control"], read_token(home)) as control:
-        visitor = ChromiumVisitor(settings, [control], proxy_trust(home, ready["proxy"]))
+        visitor = Ghost(settings, [control], proxy_trust(home, ready["proxy"]))
         try:
             failed, stages = 0, Counter[str]()
             for number, url in enumerate(urls):

@@ -27,7 +27,7 @@ _HOSTILE: Final = "127.0.1.2"
 
 @dataclass(frozen=True, slots=True)
 class WaitTimes:
-    """The object has the waiting times of the honest origin's requests beside hostile origins of one kind, in ms."""
+    """Wait times are those of the honest origin's requests beside hostile origins of one kind, in ms."""
 
     beside: str
     answered: int

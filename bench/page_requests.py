@@ -45,7 +45,7 @@ class PageKind:
     name: str
     paths: Sequence[str]
     has_target: bool = True
-    """Whether the page must be answered within `TARGET_MS`."""
+    """The page must be answered within `TARGET_MS`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class BenchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The object describes the WARC files of a measurement. `missing` are acknowledged URLs without a record."""
+    """A check describes the WARC files of a measurement. `missing` are acknowledged URLs without a record."""
 
     warc_bytes: int = 0
     missing: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class RoundResult:
-    """The object is the result of one round with one peer and one scheme.
+    """A round result is measured with one peer and one scheme.
 
     `tail_seconds` is the time during which the peer still worked after the last response. This work is counted, too.
     """

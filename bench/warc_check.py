@@ -15,7 +15,7 @@ from bench.corpus import Corpus
 
 @dataclass(frozen=True, slots=True)
 class ArchivedPayloads:
-    """The object has the SHA-1 of each payload by URL, and the URLs of revisits whose originals are there."""
+    """Archived payloads have a SHA-1 for each URL, and the URLs of revisits whose originals are there."""
 
     payloads: dict[str, bytes]
     resolved: frozenset[str]

@@ -124,7 +124,7 @@ class _LoadRecord:
 
 
 class _EpisodeRun:
-    """This object runs one episode."""
+    """An episode run has the state of one episode."""
 
     def __init__(
         self, fleet: FleetHome, disk: Folder, origin: FaultyOrigin, draw: random.Random, found: Episode

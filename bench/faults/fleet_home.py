@@ -25,7 +25,7 @@ class FleetFailure(Exception):
 
 
 class FleetHome:
-    """The object starts, stops and kills the fleet of one home. `settings` are given by their dotted names."""
+    """A fleet home starts, stops and kills the fleet of one home. `settings` are given by their dotted names."""
 
     def __init__(self, home: Path, log: Path, settings: Mapping[str, Any]) -> None:
         self.home = home

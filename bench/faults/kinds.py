@@ -64,11 +64,11 @@ class FaultKind:
     where: Where = "folder"
     survives: bool = True
     loses_log: bool = False
-    """Whether lines of crawl.log may be missing, since the file is on the failed disk and is not synced."""
+    """Lines of crawl.log may be missing, since the file is on the failed disk and is not synced."""
     loses_dedup: bool = False
-    """Whether Redis may have fewer entries than the disk."""
+    """Redis may have fewer entries than the disk."""
     removes: bool = False
-    """Whether the fault removes earlier records. Only later records are checked then."""
+    """The fault removes earlier records. Only later records are checked then."""
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -23,7 +23,7 @@ _PROGRAM: Final = Path(__file__).with_name("brozzler_visits.py")
 
 
 class BrozzlerVisits:
-    """The object is a process that visits pages with brozzler's browser."""
+    """Brozzler visits pages in a process with its browser."""
 
     def __init__(self, proxy: str, warm_up: Sequence[str], urls: Sequence[str], log: Path) -> None:
         """Start the process, and return after the warm-up. Raises PeerUnavailable with the end of the log."""

@@ -35,7 +35,9 @@ class PeerSetup:
 
 @dataclass(slots=True)
 class RunningPeer:
-    """The object is a running proxy. `mark` is in the command lines of its processes that left the process tree."""
+    """A running peer is a proxy under measurement. `mark` is in the command lines of its processes that left the
+    process tree.
+    """
 
     host: str
     port: int

@@ -28,9 +28,9 @@ class Expectations:
     logged: Sequence[SeenResponse] = ()
     """Seen responses that must have a line in crawl.log."""
     log_is_whole: bool = True
-    """Whether crawl.log must be without damaged lines."""
+    """The file crawl.log must be without damaged lines."""
     dedup_is_whole: bool = True
-    """Whether Redis must have an entry for each original on the disk."""
+    """Redis must have an entry for each original on the disk."""
     removed: Sequence[str] = ()
     """Names of the loads whose files were removed. Their URLs are not checked."""
 

@@ -37,7 +37,7 @@ _LARGE: Final = 700_000
 
 @dataclass(frozen=True, slots=True)
 class SiteAnswer:
-    """The object describes a response of the site.
+    """A site answer describes a response of the site.
 
     `raw` is the head and the coded body; `payload` is the body as a client reads it. The response is sent in `pieces`,
     a moment apart. After a `closing` one, the connection ends.
