@@ -170,7 +170,8 @@ def _client_of_this_process() -> _Client:
             _Popen(
                 [sys.executable, "-P", "-m", "support.processes.fork_server", str(theirs.fileno())],
                 cwd=_ROOT,
-                env={**os.environ, "PYTHONPATH": folders},
+                # A thread of OpenBLAS, which numpy loads, would not exist in the forks; its library would wait for it.
+                env={**os.environ, "PYTHONPATH": folders, "OPENBLAS_NUM_THREADS": "1"},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
@@ -192,6 +193,8 @@ def main() -> None:
             if not module.name.endswith("__main__") and ".migrations." not in module.name:
                 with suppress(ImportError):  # of a library that is an extra
                     importlib.import_module(module.name)
+    threads = len(os.listdir("/proc/self/task"))
+    assert threads == 1, f"the imports have started {threads - 1} threads, which would not exist in the forks"
     install()
     gc.collect()
     gc.freeze()
