@@ -71,7 +71,7 @@ def typed(line: str, folder: Path, port: int) -> list[str]:
 def test_the_output_on_the_page_is_what_the_commands_print(site: int, tmp_path: Path) -> None:
     assert CRAWL in TEXT
 
-    first = typed(f"{CRAWL} --delay 0.5", tmp_path, site)
+    first = typed(f"{CRAWL} --delay 2", tmp_path, site)  # so slow that lines of progress are printed
     typed(f"{CRAWL} --delay 0.5", tmp_path, site)
     checked = typed("./run check meadow", tmp_path, site)
     shown = typed("./run collection show meadow", tmp_path, site)

@@ -95,12 +95,20 @@ def test_a_wrong_form_keeps_what_was_typed(curator: httpx.Client) -> None:
         (f"/collections/{NAME}/description/edit", {"state": "rejected", "reason": "", "dc_title": "kept so"}),
         ("/permissions/new", {"site": "kept so", "state": "asked"}),
         ("/bulk-changes", {"action": "add-tag", "new_tag": "kept so", "step": "preview"}),
-        ("/permissions/letters/mine", {"subject": "kept so", "body": "{colour}"}),
+        ("/permissions/letters/default", {"name": "mine", "subject": "kept so", "body": "{colour}"}),
     ):
         answer = send_form(curator, path, **values)
         assert (answer.status_code, "kept so" in answer.text) == (422, True), path
     for path in ("/calendar?days=0", "/reports?since=never"):
         assert curator.get(path).status_code == 422
+
+
+def test_a_template_that_is_saved_by_another_name_is_another_template(curator: httpx.Client) -> None:
+    assert curator.get("/permissions/letters/short").status_code == 404
+    saved = send_form(curator, "/permissions/letters/default", name="short", subject="May we?", body="{site}")
+    assert (saved.status_code, saved.headers["location"]) == (303, "/permissions/letters/short")
+    assert 'value="May we?"' in curator.get("/permissions/letters/short").text
+    assert 'value="May we?"' not in curator.get("/permissions/letters/default").text
 
 
 def test_many_domains_are_changed_after_a_preview(curator: httpx.Client, world: World) -> None:

@@ -24,6 +24,7 @@ PARTS = {
     "view",
     "admin",
     "scheduler",
+    "qa",
     "harvester-FOCUSED",
     "harvester-SNAPSHOT",
 }

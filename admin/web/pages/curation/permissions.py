@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import Blueprint, request
@@ -108,26 +109,26 @@ def remove(number: int) -> Response:
 @BLUEPRINT.route("/letters/<name>", methods=["GET", "POST"], endpoint="template")
 @needs(Right.CURATE)
 def template(name: str) -> Response:
-    """Show or save the template of letters; a new name makes a new one."""
+    """Show or save the template of letters; a template that is saved by another name is another template."""
     with reading() as opened:
-        known = {each.name: each for each in letters.list_templates(opened).items}
-        first = letters.LetterTemplateView(
-            name=name, subject=letters.DEFAULT_SUBJECT, body=letters.DEFAULT_BODY, edition=0
-        )
-    found = known.get(name, first)
-    form = Form({"subject": found.subject, "body": found.body, "edition": found.edition})
+        found = letters.show_template(opened, name)
+        known = [each.name for each in letters.list_templates(opened).items]
+    form = Form({"name": name, "subject": found.subject, "body": found.body, "edition": found.edition})
     if form.is_sent:
+        saved_name = form.value("name")
 
         def save(given: LetterTemplateInput) -> LetterTemplateView:
+            changed = given if saved_name == name else given.model_copy(update={"edition": None})
             with transaction() as opened:
-                return letters.save_template(opened, name, given)
+                return letters.save_template(opened, saved_name, changed)
 
-        if form.run(save, LetterTemplateInput) is not None:
-            return done("The template was saved.", "permissions.template", name=name)
+        def without_name(sent: Mapping[str, Any]) -> dict[str, Any]:
+            return {key: value for key, value in sent.items() if key != "name"}
+
+        if form.run(save, LetterTemplateInput, without_name) is not None:
+            return done("The template was saved.", "permissions.template", name=saved_name)
     status = 422 if form.has_problems else 200
-    return page(
-        "curation/letter_template.html", status, name=name, form=form, fields=letters.FIELDS, known=sorted(known)
-    )
+    return page("curation/letter_template.html", status, name=name, form=form, fields=letters.FIELDS, known=known)
 
 
 def _values(found: PermissionView) -> dict[str, Any]:
