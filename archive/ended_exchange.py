@@ -45,6 +45,8 @@ class EndedExchange:
     """The value of WARC-Truncated; empty when the response is whole."""
     reason: str = ""
     """Why there is no response, in a word; empty when there is one."""
+    digest: str = ""
+    """The payload's digest as the index has it; empty for a response that is not in the archive."""
     query: str = ""
     """The request's body as a query, as in the index (see `archive.warc.request_query`); empty without a body."""
 

@@ -113,13 +113,15 @@ def read_captured_page(
     )
 
 
-def is_archived(index: OpenIndex, collection: str, url: str) -> bool:
-    """Return whether the collection has a capture of this URL, other than metadata."""
-    query = (
-        select(_C.id)
-        .where(_C.collection == collection, _C.key == key(url), _C.kind.in_(_KINDS), _C.url == url)
-        .limit(1)
-    )
+def is_archived(index: OpenIndex, collection: str, url: str, digest: str = "") -> bool:
+    """Return whether the collection has a capture of this URL, other than metadata.
+
+    With a digest, only captures with this payload count.
+    """
+    wanted = [_C.collection == collection, _C.key == key(url), _C.kind.in_(_KINDS), _C.url == url]
+    if digest:
+        wanted.append(_C.digest == digest)
+    query = select(_C.id).where(*wanted).limit(1)
     with reading(index.engine) as connection:
         return connection.scalar(query) is not None
 

@@ -214,8 +214,8 @@ class QaExecution:
             )
             return replay_page(self._tools.ghost, control, order, self._browser_settings, further_views=further_views)
 
-        def has(url: str) -> bool:
-            return is_archived(index, self._collection, url)
+        def has(url: str, digest: str) -> bool:
+            return is_archived(index, self._collection, url, digest)
 
         judgement = self._judge.compare(captured, (visit(0),), has)
         if judgement.needs_second_visit and not self._stop.is_set():

@@ -29,6 +29,10 @@ class FindingKind(StrEnum):
     MISSING_MEDIA = "missing-media"
     MISSING_FRAME = "missing-frame"
     MISSING_OTHER = "missing-other"
+    CHANGED = "changed-resource"
+    """The archive has another content of a resource than the crawl kept."""
+    BROKEN_IMAGE = "broken-image"
+    """The browser can't decode an image that it could decode at the capture."""
     UNPLAYABLE = "unplayable"
     """A film or a sound that could be played at its capture can't be played in replay."""
     PICTURE = "picture"
@@ -59,6 +63,8 @@ KIND_OF_RESOURCE: Final = {
     "document": FindingKind.MISSING_FRAME,
     "other": FindingKind.MISSING_OTHER,
 }
+REPAIRABLE: Final = frozenset((*KIND_OF_RESOURCE.values(), FindingKind.CHANGED, FindingKind.BROKEN_IMAGE))
+"""Kinds of findings about a resource that can be captured again."""
 LEAST_POINTS: Final = {
     FindingKind.MISSING_STYLESHEET: 20,
     FindingKind.MISSING_SCRIPT: 12,

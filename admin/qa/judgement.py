@@ -6,7 +6,7 @@ one that chance may explain is visited a second time, since a false alarm costs 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -30,6 +30,7 @@ from browsers.comparison.texts import TextComparison, compare_texts
 from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.page_records import PageVisit, evidence_of
 from browsers.ghosts.replay_visit import ReplayedPage
+from browsers.ghosts.resource_boxes import boxes_of
 from browsers.page_quality.assessment import flaws_of
 from browsers.visit import VisitOrder
 
@@ -100,11 +101,12 @@ class Judge:
         return Judgement(why=why)
 
     def compare(
-        self, captured: CapturedPage, replays: Sequence[ReplayedPage], is_archived: Callable[[str], bool]
+        self, captured: CapturedPage, replays: Sequence[ReplayedPage], is_archived: Callable[[str, str], bool]
     ) -> Judgement:
         """Return the judgement of a page after one visit or more in replay.
 
-        `is_archived` tells whether the archive has a capture of a URL.
+        `is_archived` tells whether the archive has a capture of a URL with a payload digest; an empty digest stands for
+        any.
         """
         first = replays[0]
         snapshot = first.snapshot
@@ -120,7 +122,7 @@ class Judge:
         findings = [
             *_about_page(captured, snapshot),
             *_about_resources(resources.damaged, damage),
-            *_about_media(captured, snapshot),
+            *_about_media(captured, snapshot, frozenset(each.url for each in resources.damaged)),
             *_about_pictures(view, whole, has_damage=bool(resources.damaged)),
             *_about_text(text),
             *_about_capture(captured, resources),
@@ -215,22 +217,37 @@ def _about_page(captured: CapturedPage, snapshot: PageSnapshot) -> Iterator[Find
 
 
 def _about_resources(damaged: Sequence[PageResource], damage: Damage) -> Iterator[Finding]:
-    """Yield a finding for each resource that is missing."""
+    """Yield a finding for each resource that readers miss, or get with another content."""
     seen: set[FindingKind] = set()
     for each in damaged:
         kind = KIND_OF_RESOURCE[each.kind]
         least = LEAST_POINTS[kind] / (10 if kind in seen else 1)
         seen.add(kind)
-        points = max(least, 100 * damage.value * damage.shares.get(each.url, 0.0))
-        yield Finding(kind, f"{_name_of(each.kind)} is missing: {each.why}", round(points, 2), each.url)
+        points = round(max(least, 100 * damage.value * damage.shares.get(each.url, 0.0)), 2)
+        name = _name_of(each.kind)
+        if each.state is ResourceState.CHANGED:
+            yield Finding(FindingKind.CHANGED, f"{name} has another content than at the capture", points, each.url)
+        else:
+            yield Finding(kind, f"{name} is missing: {each.why}", points, each.url)
 
 
-def _about_media(captured: CapturedPage, snapshot: PageSnapshot) -> Iterator[Finding]:
-    """Yield films and sounds that could be played at the capture, and can't in replay."""
-    playable = {str(box.get("url")) for box in _boxes(captured.note.get("boxes")) if box.get("canPlay") is True}
-    for box in _boxes(getattr(snapshot, "boxes", None)):
-        if box.get("canPlay") is False and str(box.get("url")) in playable:
-            yield Finding(FindingKind.UNPLAYABLE, "a film or a sound can't be played in replay", 15, str(box["url"]))
+def _about_media(captured: CapturedPage, snapshot: PageSnapshot, damaged: Set[str]) -> Iterator[Finding]:
+    """Yield images, films and sounds that the browser could show at the capture, and can't in replay.
+
+    A resource that is missing has its finding already.
+    """
+    at_capture = {box["url"]: box for box in _boxes(captured.note)}
+    told: set[str] = set()
+    for box in snapshot.boxes:
+        before = at_capture.get(box["url"])
+        if before is None or box["url"] in damaged or box["url"] in told or "error" in before or "error" not in box:
+            continue
+        told.add(box["url"])
+        if box["kind"] == "image":
+            points = LEAST_POINTS[FindingKind.MISSING_IMAGE]
+            yield Finding(FindingKind.BROKEN_IMAGE, "an image can't be decoded in replay", points, box["url"])
+        else:
+            yield Finding(FindingKind.UNPLAYABLE, "a film or a sound can't be played in replay", 15, box["url"])
 
 
 def _about_pictures(
@@ -315,34 +332,24 @@ def _masks(captured: CapturedPage, replays: Sequence[ReplayedPage]) -> tuple[byt
 
 def _damage(captured: CapturedPage, snapshot: PageSnapshot, resources: ResourceComparison) -> Damage:
     """Return the damage after Memento Damage, with the boxes of the capture when they are known."""
-    boxes: dict[str, Mapping[str, Any]] = {}
-    for box in (*_boxes(getattr(snapshot, "boxes", None)), *_boxes(captured.note.get("boxes"))):
-        boxes[str(box.get("url"))] = box
+    boxes = {box["url"]: box for box in (*snapshot.boxes, *_boxes(captured.note))}
     weighed = []
     for each in resources.resources:
         if each.state in (ResourceState.VARIES, ResourceState.FAILED_AT_CAPTURE):
             continue
         known = boxes.get(each.url)
-        weighed.append(
-            WeighedResource(
-                each.url, each.kind, each.is_damage, _box(known), known is None or known.get("visible") is not False
-            )
-        )
+        box = Box(*known["box"]) if known is not None else None
+        is_visible = known is None or known["isVisible"]
+        weighed.append(WeighedResource(each.url, each.kind, each.is_damage, box, is_visible))
     viewport = captured.viewport
     page = Box(0, 0, viewport[0], viewport[1]) if viewport is not None else _PAGE
     return damage_of(weighed, page)
 
 
-def _box(known: Mapping[str, Any] | None) -> Box | None:
-    values = [known.get(name) for name in ("x", "y", "width", "height")] if known is not None else []
-    if len(values) != 4 or not all(isinstance(value, int | float) for value in values):
-        return None
-    x, y, width, height = (float(value) for value in values if isinstance(value, int | float))
-    return Box(x, y, width, height)
-
-
-def _boxes(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list | tuple) else []
+def _boxes(note: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the boxes that the ghost noted at the capture."""
+    found = note.get("boxes")
+    return boxes_of(found) if isinstance(found, list) else []
 
 
 def _pictures(

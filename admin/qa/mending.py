@@ -12,12 +12,16 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from admin.models.database import Database
+from admin.models.errors import UseCaseError
 from admin.models.qa_tables import QaRepair, QaSession, QaState, RepairPart
 from admin.qa import leases
 from admin.qa.leases import QA
 from admin.qa.tools import Tools
 from archive.ended_exchange import EndedExchange
+from archive.steady_work import SteadyWork
 from browsers.engines.interface import EngineError
 from browsers.ghosts.page import visit_page
 from browsers.plain.visitor import PlainVisitor, SiteFailure
@@ -64,10 +68,15 @@ class Mending:
         return state
 
     def _say_alive(self, asked_to_stop: Callable[[], bool]) -> None:
+        steady = SteadyWork("the heartbeat of a repair", self._hear, SQLAlchemyError, UseCaseError)
         while not self._is_over.wait(_HEAR_SECONDS):
-            state = leases.hear(self._database, QaRepair, self._repair_id, self._owner)
-            if asked_to_stop() or state is None or state is QaState.STOPPING:
+            if asked_to_stop():
                 self._is_stopped = True
+            steady()
+
+    def _hear(self) -> None:
+        if leases.hear(self._database, QaRepair, self._repair_id, self._owner) in (None, QaState.STOPPING):
+            self._is_stopped = True
 
     def _waiting_parts(self) -> list[int]:
         with self._database.reading(QA) as reading:

@@ -16,12 +16,11 @@ from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.qa_tables import OVER, QaPage, QaPageState, QaRepair, QaState, RepairPart
 from admin.models.transaction import Right, Transaction
 from admin.qa import leases
-from admin.qa.findings import DamageSeverity
+from admin.qa.findings import REPAIRABLE, DamageSeverity
 from admin.qa.sessions import find
 from archive.dates import Micros
 
 _MOST_PAGES: Final = 10_000
-_MISSING: Final = "missing-"
 
 
 class NewRepair(InputModel):
@@ -164,10 +163,8 @@ def find_repair(transaction: Transaction, repair: int) -> QaRepair:
 def missing_urls(page: QaPage, kind: str = "") -> list[str]:
     """Return the URLs that the page lacks; none when the page has damage that new resources don't mend."""
     findings = [finding for finding in page.reasons if isinstance(finding, dict)]
-    chosen = kind if kind.startswith(_MISSING) else _MISSING
-    urls = [
-        str(each.get("url")) for each in findings if str(each.get("kind", "")).startswith(chosen) and each.get("url")
-    ]
+    chosen = {kind} if kind in REPAIRABLE else REPAIRABLE
+    urls = [str(each.get("url")) for each in findings if each.get("kind") in chosen and each.get("url")]
     is_whole = any(each.get("kind") in _OF_WHOLE_PAGES for each in findings)
     return [] if is_whole else list(dict.fromkeys(urls))
 

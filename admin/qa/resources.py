@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -49,6 +49,8 @@ class ResourceState(StrEnum):
     """The site gave no good answer when the page was captured."""
     VARIES = "varies"
     """The page asks for it in some visits only, or in place of another URL like it."""
+    CHANGED = "changed"
+    """The replay has an answer, but no capture of the URL has the content that the page had at its capture."""
     NOT_ASKED = "not-asked"
     """The replay did not ask for it, and the archive has it."""
 
@@ -69,7 +71,7 @@ class PageResource:
     @property
     def is_damage(self) -> bool:
         """Return whether readers miss the resource."""
-        return self.state in (ResourceState.MISSING, ResourceState.NEVER_CAPTURED)
+        return self.state in (ResourceState.MISSING, ResourceState.NEVER_CAPTURED, ResourceState.CHANGED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +116,12 @@ def compare_resources(
     captured: Mapping[str, Mapping[str, Any]],
     replays: Sequence[Iterable[AskedExchange]],
     page_date: Micros,
-    is_archived: Callable[[str], bool],
+    is_archived: Callable[[str, str], bool],
 ) -> ResourceComparison:
     """Return the comparison of the page information's list `urls` with the requests of one visit or more in replay.
 
-    `is_archived` tells whether the archive has a URL for which no replay asked. An empty list at capture is that of a
+    `is_archived` tells whether the archive has a capture of a URL with this payload digest; an empty digest stands for
+    any. An empty list at capture is that of a
     page that no ghost captured: then every request is one of the page.
     """
     visits = [_by_url(exchanges) for exchanges in replays]
@@ -126,11 +129,17 @@ def compare_resources(
     at_capture = {url: entry for url, entry in captured.items() if "__wb_method=" not in url}
     shapes = {_VARIABLE.sub("", url) for url, entry in at_capture.items() if url not in asked and _was_good(entry)}
     found = []
-    for url, answer in asked.items():
-        in_all = all(url in visit for visit in visits)
-        found.append(_asked(url, answer, at_capture, shapes, is_stable=in_all and len(visits) > 1))
     lookups = 0
     unlisted = 0
+    for url, answer in asked.items():
+        in_all = all(url in visit for visit in visits)
+        fate = _asked(url, answer, at_capture, shapes, is_stable=in_all and len(visits) > 1)
+        digest = str(at_capture.get(url, {}).get("digest", ""))
+        if fate.state is ResourceState.REPLAYED and digest and lookups < _MOST_LOOKUPS:
+            lookups += 1
+            if not is_archived(url, digest):
+                fate = replace(fate, state=ResourceState.CHANGED, why="no capture of it has the content of that time")
+        found.append(fate)
     for url, entry in at_capture.items():
         if url in asked or not url.startswith("http") or not _was_good(entry):
             continue
@@ -138,7 +147,7 @@ def compare_resources(
         if lookups > _MOST_LOOKUPS:
             unlisted += 1
             continue
-        state = ResourceState.NOT_ASKED if is_archived(url) else ResourceState.MISSING
+        state = ResourceState.NOT_ASKED if is_archived(url, "") else ResourceState.MISSING
         why = "" if state is ResourceState.NOT_ASKED else "the archive has no capture of it any more"
         found.append(PageResource(url, kind_of(str(entry.get("type", "")), str(entry.get("mime", ""))), state, 0, why))
     earliest, latest = _skew(asked.values(), page_date)

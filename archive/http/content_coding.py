@@ -145,7 +145,7 @@ def _unbrotlied(body: bytes, most: int) -> Decoded:
             raise _NotInCoding from error
         return Decoded(b"", "broken")
     is_whole = unpacker.is_finished() or size >= most
-    if not is_whole and is_text(body):
+    if not is_whole and (is_text(body) or is_gzip(body)):
         raise _NotInCoding
     return Decoded(b"".join(pieces)[:most], None if is_whole else "broken")
 

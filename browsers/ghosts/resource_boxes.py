@@ -48,7 +48,8 @@ _BOXES_SCRIPT: Final = """
   const source = element => element.currentSrc || element.getAttribute('src')
     || element.querySelector('source[src]')?.getAttribute('src');
   const take = {
-    img: element => add(element, 'image', element.currentSrc || element.getAttribute('src')),
+    img: element => add(element, 'image', element.currentSrc || element.getAttribute('src'),
+      element.complete && element.currentSrc && !element.naturalWidth ? {error: 1} : {}),
     image: element => add(element, 'image', element.href?.baseVal),
     audio: element => take.video(element),
     video: element => {
@@ -91,7 +92,7 @@ async def resource_boxes(window: BrowserWindow) -> list[dict[str, Any]]:
     | `box` | left, top, width and height in whole CSS pixels of the page |
     | `isVisible` | the element has an area, and no style hides it |
     | `readyState` | for media: 0 when there is nothing, 1 from the metadata on, 4 when the film can play to its end |
-    | `error` | for media that can't play: the code of its MediaError (HTML Standard) |
+    | `error` | for media that can't play: the code of its MediaError (HTML Standard); 1 for an undecodable picture |
     """
     bounds = [MAX_BOXES, _MOST_ELEMENTS, _MAX_URL, _MAX_CHARACTERS]
     found = await window.main_frame.evaluate(_BOXES_SCRIPT, bounds)

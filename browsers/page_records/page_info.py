@@ -1,20 +1,22 @@
 """`urn:pageinfo:` describes a visit: what the page asked for, what the archive has of it, and how the visit went.
 
 `urls` and `counts` have the form that Browsertrix gave them. A request with another method than GET stands under its
-URL with `__wb_method` and its body, as in indexes. `fromCache` marks a URL that the browser's cache answered, so that
-the proxy got no request for it.
+URL with `__wb_method` and its body, as in indexes. `digest` is the payload's of a whole answer. `fromCache` marks a URL
+that the browser's cache answered, so that the proxy got no request for it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from archive.ended_exchange import EndedExchange
 from archive.warc.request_query import asked_url
 from browsers.engines.traffic import AskedExchange
 from browsers.page_records.comparison import TrafficComparison, bare_url
+
+_OK: Final = 200
 
 
 def asked_urls(asked: Sequence[AskedExchange], kept: Sequence[EndedExchange] = ()) -> dict[str, dict[str, Any]]:
@@ -23,9 +25,9 @@ def asked_urls(asked: Sequence[AskedExchange], kept: Sequence[EndedExchange] = (
     The proxy knows the bodies of requests. Of several requests with one method to one URL, the first that the browser
     reports is the first that the proxy kept.
     """
-    queries: defaultdict[tuple[str, str], deque[str]] = defaultdict(deque)
+    ended: defaultdict[tuple[str, str], deque[EndedExchange]] = defaultdict(deque)
     for exchange in kept:
-        queries[exchange.method, bare_url(exchange.url)].append(exchange.query)
+        ended[exchange.method, bare_url(exchange.url)].append(exchange)
     found: dict[str, dict[str, Any]] = {}
     for each in asked:
         request = each.request
@@ -33,10 +35,13 @@ def asked_urls(asked: Sequence[AskedExchange], kept: Sequence[EndedExchange] = (
             continue
         mime = each.headers.get("content-type", "").partition(";")[0].strip().lower()
         entry: dict[str, Any] = {"status": each.status, "mime": mime, "type": request.kind}
-        bodies = queries.get((request.method, bare_url(request.url)))
-        url = asked_url(request.url.partition("#")[0], request.method, bodies.popleft() if bodies else None)
-        if each.is_cached and bodies is None:
+        exchanges = ended.get((request.method, bare_url(request.url)))
+        answer = exchanges.popleft() if exchanges else None
+        url = asked_url(request.url.partition("#")[0], request.method, answer.query if answer is not None else None)
+        if each.is_cached and exchanges is None:
             entry["fromCache"] = True
+        if answer is not None and answer.status == each.status == _OK and answer.digest and not answer.truncated:
+            entry["digest"] = answer.digest
         found[url] = entry | ({"error": each.error} if each.error else {})
     return found
 

@@ -26,6 +26,7 @@ def listed(exchange: Exchange, outcome: Kept | Lost, size: int) -> EndedExchange
     else:
         end = ExchangeEnd.REVISIT if outcome.is_revisit else ExchangeEnd.KEPT
         end, reason = end if outcome.capture is not None else ExchangeEnd.NOT_ARCHIVED, ""
+    capture = outcome.capture if isinstance(outcome, Kept) else None
     return EndedExchange(
         method=exchange.method,
         url=exchange.url,
@@ -35,7 +36,8 @@ def listed(exchange: Exchange, outcome: Kept | Lost, size: int) -> EndedExchange
         size=size,
         truncated=exchange.truncated or "",
         reason=reason,
-        query=(outcome.capture.request_body or "") if isinstance(outcome, Kept) and outcome.capture is not None else "",
+        digest=(capture.digest or "") if capture is not None else "",
+        query=(capture.request_body or "") if capture is not None else "",
     )
 
 

@@ -31,7 +31,7 @@ def picture(*boxes: tuple[int, int, int, int]) -> bytes:
 
 
 def judged(captured: Any, *replays: ReplayedPage) -> Judgement:
-    return JUDGE.compare(captured, replays, lambda _: True)
+    return JUDGE.compare(captured, replays, lambda *_: True)
 
 
 def kinds(judgement: Judgement) -> list[FindingKind]:
@@ -57,6 +57,31 @@ def test_a_missing_image_is_named_and_makes_the_page_noticeably_damaged() -> Non
     assert kinds(found) == [FindingKind.MISSING_IMAGE]
     assert found.findings[0].url == "http://a.test/1.png"
     assert found.severity == DamageSeverity.NOTICEABLE
+
+
+def test_what_the_browser_can_no_longer_show_is_named() -> None:
+    box = {"kind": "image", "box": [0, 0, 90, 90], "isVisible": True}
+    image, old, film = ({**box, "url": f"http://a.test/{name}"} for name in ("1.png", "2.png", "f.mp4"))
+    film |= {"kind": "media", "readyState": 4}
+    captured = replace(captured_page(), note={**captured_page().note, "boxes": [image, {**old, "error": 1}, film]})
+    replay = replayed()
+    replay.snapshot.boxes = [{**each, "error": 1} for each in (image, old, film)]
+    found = judged(captured, replay)
+    assert [(each.kind, each.url) for each in found.findings] == [
+        (FindingKind.UNPLAYABLE, "http://a.test/f.mp4"),
+        (FindingKind.BROKEN_IMAGE, "http://a.test/1.png"),
+    ]
+
+
+def test_a_large_image_costs_more_than_a_small_one() -> None:
+    boxes = [
+        {"url": f"http://a.test/{number}.png", "kind": "image", "box": [0, 0, size, size], "isVisible": True}
+        for number, size in enumerate((900, 20))
+    ]
+    urls = {box["url"]: {"status": 200, "type": "image"} for box in boxes}
+    captured = replace(captured_page(urls=urls), note={**captured_page(urls=urls).note, "boxes": boxes})
+    large, small = (judged(captured, replayed(missing=[box["url"]])).score for box in boxes)
+    assert large < small
 
 
 def test_a_style_sheet_costs_more_than_an_image_and_a_second_image_little() -> None:

@@ -25,7 +25,7 @@ def missed(url: str, kind: str = "image") -> AskedExchange:
 
 
 def fates(captured: dict[str, Any], *visits: list[AskedExchange], archived: bool = True) -> dict[str, PageResource]:
-    found = compare_resources(captured, visits, AT, lambda _: archived)
+    found = compare_resources(captured, visits, AT, lambda *_: archived)
     return {each.url: each for each in found.resources}
 
 
@@ -43,6 +43,16 @@ def test_what_the_replay_does_not_ask_for_is_looked_up() -> None:
 def test_what_failed_at_the_capture_is_the_fault_of_the_site() -> None:
     for entry in ({"status": 404}, {"status": 0}, {"status": 200, "error": "ERR_FAILED"}):
         assert not fates({"http://a/1.png": {**GOOD, **entry}}, [missed("http://a/1.png")])["http://a/1.png"].is_damage
+
+
+def test_another_content_than_at_the_capture_is_damage() -> None:
+    captured = {"http://a/s.css": {**GOOD, "digest": "ABC"}, "http://a/t.css": {**GOOD, "digest": "DEF"}}
+    visit = [asked("http://a/s.css", kind="stylesheet"), asked("http://a/t.css", kind="stylesheet")]
+    found = compare_resources(captured, [visit], AT, lambda _, digest: digest == "DEF")
+    assert [(each.url, each.state, each.is_damage) for each in found.resources] == [
+        ("http://a/s.css", ResourceState.CHANGED, True),
+        ("http://a/t.css", ResourceState.REPLAYED, False),
+    ]
 
 
 def test_a_new_url_is_damage_when_every_visit_asks_for_it() -> None:
@@ -88,14 +98,16 @@ def test_counts_and_time_skew() -> None:
     late = asked("http://a/late.png", memento_datetime="Thu, 26 Nov 2026 08:01:00 GMT")
     early = asked("http://a/early.png", memento_datetime="Thu, 26 Nov 2026 07:00:00 GMT")
     captured = {"http://a/late.png": GOOD, "http://a/bad.png": {**GOOD, "status": 500}}
-    found = compare_resources(captured, [[late, early, asked("http://a/x", memento_datetime="no date")]], AT, bool)
+    found = compare_resources(
+        captured, [[late, early, asked("http://a/x", memento_datetime="no date")]], AT, lambda *_: True
+    )
     assert (found.earliest_seconds, found.latest_seconds) == (3600, 60)
     assert (found.good_at_capture, found.bad_at_capture, found.good_in_replay) == (1, 1, 3)
 
 
 def test_many_resources_are_looked_up_in_part_and_counted() -> None:
     captured = {f"http://a/{number}.png": GOOD for number in range(5000)}
-    found = compare_resources(captured, [[]], AT, lambda _: True)
+    found = compare_resources(captured, [[]], AT, lambda *_: True)
     assert (len(found.resources), found.unlisted) == (500, 4500)
 
 

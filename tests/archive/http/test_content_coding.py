@@ -44,7 +44,8 @@ def test_a_text_that_is_not_in_the_named_coding_is_taken_as_it_is(coding: str, t
 
 @pytest.mark.parametrize("named", ["gzip, gzip", "none, gzip", "gzip, none", "gzip, br", "zstd, gzip", "deflate"])
 def test_a_coding_that_was_not_applied_hides_none_that_was(named: str) -> None:
-    assert decode(gzip.compress(TEXT), named, LIMIT) == Decoded(TEXT)
+    for moment in range(1_795_000_000, 1_795_001_000):  # a gzip file has the time, and brotli takes some for its own
+        assert decode(gzip.compress(TEXT, mtime=moment), named, LIMIT) == Decoded(TEXT)
 
 
 def test_members_and_frames_are_read_to_the_last_one() -> None:

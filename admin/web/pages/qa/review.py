@@ -17,7 +17,7 @@ from admin.models.qa_tables import Ruling
 from admin.models.transaction import Right
 from admin.qa import decisions, review, sessions
 from admin.qa.decisions import PageRuling
-from admin.qa.findings import FindingKind
+from admin.qa.findings import REPAIRABLE
 from admin.qa.review import CapturedPicture
 from admin.qa.sessions import QaPageView
 from admin.viewing.links import page_link, viewer_origin
@@ -157,7 +157,7 @@ def _show(number: int, page_number: int, form: Form) -> Response:
         job=job,
         page=found,
         pictures=_pictures(found, kept),
-        kinds_missing=[kind for kind in FindingKind if kind.startswith("missing-")],
+        kinds_missing=REPAIRABLE,
         part=part if part in _PARTS else "view",
         mode=mode if mode in _MODES else _MODES[0],
         modes=_MODES,
