@@ -1,70 +1,35 @@
 """The sources of the in-tray each find entries of one kind. `SOURCES` is the one list of them.
 
-A further package adds its entries here, such as quality assurance its `TO_REVIEW` and `TO_REPAIR`: a source is a
-function of a transaction that yields entries, at most `MOST_OF_SOURCE`, with keys that stay the same as long as the
-work is the same. A source reads a bounded number of rows, since each person's count asks for all of them.
+A source is a function of a transaction that yields entries, at most `MOST_OF_SOURCE`, with keys that stay the same as
+long as the work is the same. A source reads a bounded number of rows, since each person's count asks for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from itertools import batched
 from typing import Final
 from urllib.parse import quote, urlencode
 
 from sqlalchemy import func, not_, select
 
+from admin.curation.tray.entries import MOST_OF_SOURCE, TrayEntry, TrayKind
+from admin.curation.tray.qa_sources import assigned_pages, damaged_pages, pages_to_repair
 from admin.harvests.dispatch.steering import was_cancelled
 from admin.harvests.permission_book import PermissionBook, PermissionStanding, read_book
 from admin.models.curation_tables import CurationDescription, CurationState, PermissionState, SitePermission
 from admin.models.domain_tables import Configuration, Domain
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, HarvestKind
 from admin.models.job_tables import DomainHistory, HarvestJob, JobStatus, StopReason
-from admin.models.people_tables import Role
 from admin.models.transaction import Transaction
 from archive.dates import Micros, iso_date, timestamp14
 from archive.loose_key import loose_key
 
-MOST_OF_SOURCE: Final = 200
 _JOBS: Final = 200
 _RESULTS: Final = 5_000
 _TOGETHER: Final = 500
 _CANDIDATES: Final = 5_000
 _DAY: Final = 86_400_000_000
-
-
-class TrayKind(StrEnum):
-    """An entry of the in-tray is of one of these kinds."""
-
-    TO_REVIEW = "to-review"
-    TO_REPAIR = "to-repair"
-    TO_ASK = "to-ask-permission"
-    LICENCE_ENDS = "licence-ends"
-    SITE_DIED = "site-died"
-    SITE_CHANGED = "site-changed"
-    JOB_FAILED = "job-failed"
-
-
-ROLES: Final = {
-    **dict.fromkeys(TrayKind, (Role.CURATOR, Role.ADMINISTRATOR)),
-    TrayKind.JOB_FAILED: (Role.OPERATOR, Role.CURATOR, Role.ADMINISTRATOR),
-}
-"""The roles that see entries of a kind which nobody has assigned."""
-
-
-@dataclass(frozen=True, slots=True)
-class TrayEntry:
-    """An entry is one piece of work that waits for a person."""
-
-    key: str
-    kind: TrayKind
-    title: str
-    why: str
-    link: str
-    """The path of the page on which the work is done."""
-    since: Micros
 
 
 type Source = Callable[[Transaction], Iterable[TrayEntry]]
@@ -178,7 +143,16 @@ def failed_jobs(transaction: Transaction) -> Iterator[TrayEntry]:
             yield TrayEntry(f"job:{number}", TrayKind.JOB_FAILED, title, why, f"/jobs/{number}", ended)
 
 
-SOURCES: Final[tuple[Source, ...]] = (to_review, to_ask, licence_ends, changed_sites, failed_jobs)
+SOURCES: Final[tuple[Source, ...]] = (
+    to_review,
+    damaged_pages,
+    assigned_pages,
+    pages_to_repair,
+    to_ask,
+    licence_ends,
+    changed_sites,
+    failed_jobs,
+)
 """The sources of the in-tray; a further source is added at the end."""
 
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from sqlalchemy import select
 
-from admin.curation.tray.sources import ROLES, SOURCES, TrayEntry, TrayKind
+from admin.curation.tray.entries import ROLES, TrayEntry, TrayKind
+from admin.curation.tray.sources import SOURCES
 from admin.harvests.input_checks import checked_limit, refuse
 from admin.models.curation_tables import TrayAssignment, TrayMark
 from admin.models.errors import InvalidInput, NotFound, Problem
@@ -153,6 +154,8 @@ def entries_of(
             is_own = given.person == person
         elif given is not None and given.role:
             is_own = given.role == role
+        elif each.person:
+            is_own = each.person == person
         else:
             is_own = role in ROLES[each.kind]
         if is_own:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 from support.admin.harvest_database import DAY, START, MovableClock
 from support.admin.harvest_world import World
+from support.admin.qa_rows import add_page, add_session
 from support.admin.site_users import person
 
 from admin.curation.descriptions.describe import DescriptionChange, describe_collection
 from admin.curation.permissions.permission import PermissionCreation, create_permission
-from admin.curation.tray.sources import TrayKind, verdict
+from admin.curation.tray.entries import TrayKind
+from admin.curation.tray.sources import verdict
 from admin.curation.tray.tray import (
     TrayAssignmentInput,
     TrayDismissal,
+    TrayEntryView,
     assign_entry,
     count_tray,
     dismiss_entry,
@@ -23,7 +26,11 @@ from admin.models.errors import Forbidden, InvalidInput, NotFound
 from admin.models.harvest_tables import Harvest
 from admin.models.job_tables import JobStatus, StopReason
 from admin.models.people_tables import Role
+from admin.models.qa_tables import Ruling
 from admin.models.transaction import COMMAND_LINE, Actor
+from admin.qa import repairs
+from admin.qa.decisions import PageRuling, decide, undo
+from admin.qa.repairs import NewRepair
 
 
 def kinds(world: World, actor: Actor) -> list[TrayKind]:
@@ -103,6 +110,38 @@ def test_a_harvest_that_needs_permission_asks_for_it(world: World) -> None:
         create_permission(transaction, PermissionCreation(site="asked.org"))
         titles = [each.title for each in list_tray(transaction, kind=TrayKind.TO_ASK).items]
     assert titles == ["new.org"]
+
+
+def test_damaged_pages_wait_for_a_decision_then_for_a_repair(world: World) -> None:
+    database = world.database
+    anna, ben = (person(database, name, Role.CURATOR) for name in ("anna", "ben"))
+    with database.transaction(COMMAND_LINE) as transaction:
+        session = add_session(transaction, ended=transaction.now)
+        first, second, _ = (
+            add_page(transaction, session, f"http://a.org/{number}", score=score)
+            for number, score in enumerate((10, 70, 100))
+        )
+        number, pages = session.id, (first.id, second.id)
+
+    def entries(actor: Actor) -> list[TrayEntryView]:
+        with database.reading(actor) as transaction:
+            return list_tray(transaction).items
+
+    assert [(each.kind, each.why, each.link) for each in entries(anna)] == [
+        (TrayKind.TO_REVIEW, "2 damaged pages wait for a decision", f"/qa/{number}/pages?ruling=open")
+    ]
+    with database.transaction(anna) as transaction:
+        decide(transaction, number, pages[0], PageRuling(ruling=Ruling.REPAIR))
+        decide(transaction, number, pages[1], PageRuling(ruling=Ruling.NOTE, assigned_to="ben"))
+    assert [each.why for each in entries(anna)] == ["1 damaged page waits for a decision", "1 page waits for a repair"]
+    assert "1 page is assigned to ben" in [each.why for each in entries(ben)]
+    with database.transaction(ben) as transaction:
+        decide(transaction, number, pages[1], PageRuling(ruling=Ruling.ACCEPTED))
+        repairs.start(transaction, number, NewRepair(pages=[pages[0]]))
+    assert entries(anna) == entries(ben) == []
+    with database.transaction(anna) as transaction:
+        undo(transaction, number, pages[1])
+    assert [each.kind for each in entries(ben)] == [TrayKind.TO_REVIEW] * 2
 
 
 def test_a_verdict_needs_a_job_before() -> None:

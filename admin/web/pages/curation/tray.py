@@ -8,7 +8,7 @@ from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from admin.curation.tray import tray
-from admin.curation.tray.sources import TrayKind
+from admin.curation.tray.entries import TrayKind
 from admin.curation.tray.tray import TrayAssignmentInput, TrayDismissal
 from admin.models.people_tables import Role
 from admin.models.transaction import Right
