@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 from support.qa.alarm_site import CAUSES, Cause, answer
@@ -85,6 +85,19 @@ def pages(home: Path, session: int) -> dict[str, QaPageView]:
     return found
 
 
+def reasons_after_swap(home: Path, page: str, resource: str) -> list[tuple[str, str]]:
+    """Let the index say that the archive has another content of a resource, and judge the page alone."""
+    engine = open_engine(load({"home": str(home)}, environment={}).database_url)
+    with engine.begin() as connection:
+        done = connection.execute(update(CAPTURES).where(CAPTURES.c.url == resource).values(digest="A" * 32))
+    engine.dispose()
+    assert done.rowcount >= 1
+    (home / "pages.txt").write_text(page, "utf-8")
+    done_run = run(home, "qa", "run", "alarms", "--pages", str(home / "pages.txt"), "--json")
+    found = pages(home, json.loads(done_run.stdout)["id"])
+    return [(reason["kind"], reason["url"]) for reason in found[page].reasons]
+
+
 def damaged_resources(page: QaPageView) -> list[Any]:
     return [reason["url"] for reason in page.reasons if reason["kind"].startswith("missing-")]
 
@@ -121,6 +134,9 @@ def test_wounds_are_named_and_heal(home: Path) -> None:
         lost = wound(home, url, causes)
         found = judged(home)
         check(found, lost, url, causes)
+        whole = f"{url}/{SOME[0]}/"
+        swapped = f"{whole}{causes[0].lost}"
+        assert reasons_after_swap(home, whole, swapped) == [("changed-resource", swapped)]
         database = open_database(load({"home": str(home)}, environment={}))
         with database.transaction(QA) as transaction:
             repair = repairs.start(transaction, 1, repairs.NewRepair()).id
