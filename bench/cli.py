@@ -19,6 +19,7 @@ from admin.models.errors import DatabaseRefused, UseCaseError
 from bench import ghosts as ghost_bench
 from bench import harvests as harvesting
 from bench import hostile_neighbours, soak
+from bench import qa as qa_bench
 from bench.corpus import FILES
 from bench.faults.cli import faults
 from bench.filled_database import Amounts
@@ -171,6 +172,33 @@ def ghosts(pages: int, sites: Sequence[str], brozzler_pages: int, soak: bool, as
         raise click.ClickException("visits failed; the column failed has their number")
     if soak and not all(one.is_flat for one in found if one.crawler == ghost_bench.OURS):
         raise click.ClickException("memory grew by more than 20 %, or a process of the browser stayed behind")
+
+
+@bench.command()
+@click.option("--pages", default=40, show_default=True, type=click.IntRange(2), help="Pages of the site.")
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1), help="Pages visited at a time.")
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def qa(pages: int, workers: int, as_data: bool) -> None:
+    """Measure a QA session beside the crawl that it judges.
+
+    A site on this machine is crawled with browsers, and QA judges its pages with as many workers. Then QA follows a
+    second crawl, and the lag between the capture and the judgement of each page is measured.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no process stays behind
+    if not ghost_bench.is_measurable():
+        raise click.ClickException("this bench reads memory from /proc/PID/smaps_rollup, which only Linux has")
+    try:
+        found = qa_bench.measure(pages, workers, lambda text: click.echo(text, err=True))
+    except qa_bench.QaBenchFailed as error:
+        raise click.ClickException(str(error)) from None
+    if as_data:
+        click.echo(json.dumps(dataclasses.asdict(found), indent=1))
+    else:
+        Console(width=max(Console().width, TABLE_WIDTH)).print(qa_bench.table(found))
+        for line in qa_bench.lines(found):
+            click.echo(line)
+    if found.judged_pages < 2 * pages or found.damaged_pages:
+        raise click.ClickException(f"{2 * pages - found.judged_pages} pages unjudged, {found.damaged_pages} damaged")
 
 
 @bench.command("soak")
