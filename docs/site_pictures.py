@@ -1,7 +1,8 @@
 """This script photographs the admin site of a real `ghostfleet up --demo`: `.venv/bin/python docs/site_pictures.py`.
 
-It starts the demo in a temporary home, becomes its first administrator, waits until the demo's jobs have ended, and
-writes pictures/site-*.png. With `--home FOLDER` it uses, and keeps, the demo's home of an earlier call.
+It starts the demo in a temporary home, becomes its first administrator, waits until the demo's jobs have ended, judges
+some pages by QA, and writes pictures/site-*.png. With `--home FOLDER` it uses, and keeps, the demo's home of an earlier
+call.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ WIDTH, HEIGHT = 1180, 760
 MOST_BYTES: Final = 150_000
 JOBS: Final = 2
 JOBS_SECONDS: Final = 300
+JUDGED: Final = 20
 _SHOWN_IMAGES: Final = (
     "[...document.images].every(each => each.complete || each.getBoundingClientRect().top > innerHeight)"
 )
@@ -59,6 +61,7 @@ def main() -> int:
         for name, path in SHOTS.items():
             write_picture(page, f"{ready['admin']}{path}", PICTURES / f"site-{name}.png")
         write_picture(page, viewer_link(page, ready["admin"]), PICTURES / "site-view.png")
+        write_picture(page, judged_page(page, ready["admin"]), PICTURES / "site-qa.png")
     return 0
 
 
@@ -113,6 +116,25 @@ def viewer_link(page: Page, site: str) -> str:
     page.goto(f"{site}/collections")
     page.locator("main tbody a").first.click()
     return page.get_by_role("link", name="Open in the viewer").get_attribute("href") or ""
+
+
+def judged_page(page: Page, site: str) -> str:
+    """Judge some pages of the first collection by QA. Return the link to the review of one that a browser captured."""
+    page.goto(f"{site}/collections")
+    name = page.locator("main tbody a").first.inner_text()
+    page.goto(f"{site}/qa/start?collection={name}")
+    page.fill("[name=sample]", str(JUDGED))
+    page.click("main form button[type=submit]")
+    page.wait_for_url("**/qa/*")
+    number = page.url.rpartition("/")[2]
+    deadline = time.monotonic() + JOBS_SECONDS
+    while page.request.get(f"{site}/api/v1/qa-sessions/{number}").json()["state"] != "done":
+        if time.monotonic() > deadline:
+            raise SystemExit(f"the QA session was not done after {JOBS_SECONDS} s; see logs/qa.log in the home")
+        page.wait_for_timeout(1000)
+    pages = page.request.get(f"{site}/api/v1/qa-sessions/{number}/pages").json()["items"]
+    chosen = next(each for each in pages if each["is_rendered"])
+    return f"{site}/qa/{number}/pages/{chosen['id']}"
 
 
 def write_picture(page: Page, url: str, path: Path) -> None:
