@@ -100,6 +100,11 @@ COMMANDS: Final = {
         "admin.commands.use_cases.groups:qa",
         "Judge captured pages by their replay, decide about them, and repair them.",
     ),
+    "session": Entry(
+        "admin.commands.use_cases.groups:session",
+        "Make, show, pause, resume and end capture sessions, in which a person captures by hand.",
+    ),
+    "record": Entry("admin.commands.sessions:record", "Capture by hand in a browser window."),
     "curate": Entry(
         "admin.commands.use_cases.groups:curate",
         "Describe collections, ask for permissions, change many domains, and look at the in-tray.",

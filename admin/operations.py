@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from admin.capture_sessions.operations import OPERATIONS as CAPTURE_SESSIONS
 from admin.collections.access.operations import OPERATIONS as ACCESS
 from admin.collections.browsing.operations import OPERATIONS as COLLECTIONS
 from admin.collections.tasks.operations import OPERATIONS as TASKS
@@ -35,6 +36,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *ACCESS,
     *TASKS,
     *QA,
+    *CAPTURE_SESSIONS,
     *STATISTICS,
     *CURATION,
     *LOGS,

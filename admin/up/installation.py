@@ -21,7 +21,16 @@ from admin.fleet.fleet import Fleet
 from admin.fleet.installation_file import Part, PartState
 from admin.fleet.process import StartError
 from admin.fleet.supervisor import RestartLimitReached, Slot
-from admin.up.roles import harvester_role, qa_role, replay_role, scheduler_role, shown_address, site_role, view_role
+from admin.up.roles import (
+    capture_role,
+    harvester_role,
+    qa_role,
+    replay_role,
+    scheduler_role,
+    shown_address,
+    site_role,
+    view_role,
+)
 from archive.dates import Micros, now_micros
 from archive.listener_access import exposure, view_exposure
 from archive.settings.load import Settings
@@ -88,6 +97,7 @@ class InstallationProcesses:
                 fleet.add(view_role(self._settings, view)),
                 fleet.add(scheduler_role()),
                 fleet.add(qa_role()),
+                fleet.add(capture_role()),
                 *(fleet.add(harvester_role(self._settings, *each)) for each in self._harvesting.each()),
             ]
             self.addresses = {

@@ -79,6 +79,11 @@ def qa_role() -> ProcessRole:
     return ProcessRole("qa", ShutdownStage.WORKERS, ("qa", "work"), stop_seconds=_SITE_SECONDS)
 
 
+def capture_role() -> ProcessRole:
+    """Return the role of the process that records for people's own browsers, with a proxy only while it is needed."""
+    return ProcessRole("capture", ShutdownStage.WORKERS, ("session", "work"), stop_seconds=_SITE_SECONDS)
+
+
 def harvester_role(settings: Settings, channel: str, number: int) -> ProcessRole:
     """Return the role of the harvester with this number, from 1 on, of a channel.
 

@@ -22,6 +22,7 @@ from archive.names.name_rules import LONGEST, NAME_PATTERN, NAME_RULE
 from archive.settings.admin import AdminSettings
 from archive.settings.archive import ArchiveSettings
 from archive.settings.browsers import BrowserSettings
+from archive.settings.capture import CaptureSettings
 from archive.settings.curation import CurationSettings
 from archive.settings.database import DatabaseSettings
 from archive.settings.dedup import DedupSettings
@@ -86,6 +87,7 @@ class Settings(Section):
     curation: CurationSettings = CurationSettings()
     harvester: HarvesterSettings = HarvesterSettings()
     qa: QaSettings = QaSettings()
+    capture: CaptureSettings = CaptureSettings()
     logs: LogSettings = LogSettings()
 
     @field_validator("home")

@@ -50,8 +50,18 @@ class SessionRequest:
     listen: bool = False
     redact_headers: tuple[str, ...] = ()
     """Names of the request headers whose values are not recorded."""
+    redact_fields: tuple[str, ...] = ()
+    """Names of the form fields whose values are not recorded."""
     redact_response_headers: tuple[str, ...] = ()
     """Names of the response headers whose values are not recorded."""
+    notes_navigation: bool = False
+    """True if the log says by which requests a browser opened a page."""
+    blocks: tuple[Mapping[str, str], ...] = ()
+    """Rules of requests that are refused, as in `Warcprox-Meta`."""
+    id: str | None = None
+    token: str | None = None
+    port: int | None = None
+    """Credentials and port that clients know already, of a session of a proxy that has ended."""
     port_of: str | None = None
     """The id of a closed session whose port was kept for this one."""
     unconditional: bool = False
@@ -180,18 +190,30 @@ class Control:
         answer = self._call("POST", "/sessions", json=request.as_json()).json()
         return ProxySession(answer["id"], answer["token"], answer["host"], int(answer["port"]))
 
+    def change(self, session: ProxySession, **fields: Any) -> None:
+        """Change fields of the session's request, such as `mode`."""
+        self._call("PATCH", f"/sessions/{session.id}", json=fields)
+
     def report(self, session: ProxySession) -> SessionCounts:
         """Return the report of the session so far."""
         return SessionCounts.from_json(self._call("GET", f"/sessions/{session.id}").json())
 
     def finish(
-        self, session: ProxySession, *, wait_seconds: float, keep_port_seconds: float = 0.0
+        self,
+        session: ProxySession,
+        *,
+        wait_seconds: float,
+        keep_port_seconds: float = 0.0,
+        finish_files: bool = False,
     ) -> SessionCounts | None:
         """End the session after its captures are durable. Return None when that takes longer than `wait_seconds`.
 
+        With `finish_files`, the WARC files of its prefix get their final names.
         With `keep_port_seconds`, the proxy breaks the session's connections and keeps its port for so long, if it can.
         """
         wish = {"params": {"keep_port": f"{keep_port_seconds:g}"}} if keep_port_seconds else {}
+        if finish_files:
+            wish = {"params": {**wish.get("params", {}), "finish": "1"}}
         try:
             answer = self._call("DELETE", f"/sessions/{session.id}", timeout=wait_seconds, **wish)
         except TimeoutError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from proxy.clients.check_page import CHECK_HOST
 from proxy.clients.endpoints import Endpoints
 from proxy.clients.write_record import WriteRecord, written_uri
 from proxy.delivery.delivery import Client
@@ -100,6 +101,8 @@ class Dispatcher:
         session, trusted = (
             (tunnel.session, tunnel.trusted) if tunnel else self._gate.identify(head, listener, is_local=is_local)
         )
+        if target.host == CHECK_HOST:
+            return self._endpoints.begin_check(head, client, session, target.path)
         meta = self._gate.meta(head, session, trusted=trusted, address=address)
         request = IncomingRequest(head, framing, length, target, session, meta, client, address)
         if session.spec.mode == "replay":

@@ -1,4 +1,4 @@
-"""The proxy answers requests to itself on its own port: /status, /metrics, /ca.pem, /leaf.spki."""
+"""The proxy answers requests to itself on its own port (/status, /metrics, /ca.pem …) and to the check host."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry, generate_latest
 
 from archive.listener_access import HostNames
+from proxy.clients.check_page import check_answer
 from proxy.delivery.delivery import Client
 from proxy.fetch.contracts import NeverUpgraded
 from proxy.protocol import heads
 from proxy.protocol.http1 import RequestHead
 from proxy.refusal import Refused
 from proxy.sessions.gate import Gate
+from proxy.sessions.session import Session
 
-_PAGES: Final = "/status, /metrics, /ca.pem, /leaf.spki"
+_PAGES: Final = "/status, /metrics, /ca.pem, /leaf.spki, /proxy.pac"
+PAC_TYPE: Final = "application/x-ns-proxy-autoconfig"
+_PAC: Final = b"""function FindProxyForURL(url, host) {
+  if (isPlainHostName(host) || host === "127.0.0.1" || host === "[::1]" || host === %s) return "DIRECT";
+  return %s;
+}
+"""
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -71,20 +79,44 @@ class Endpoints:
             kind, body = METRICS_TYPE, generate_latest(self._registry)
         elif path == "/ca.pem":
             kind, body = "application/x-pem-file", self._ca_pem
+        elif path == "/proxy.pac":
+            kind, body = PAC_TYPE, _pac(hosts[0] if hosts else "")
         elif path == "/leaf.spki":
             kind, body = "text/plain; charset=utf-8", self._leaf_spki
         elif path == "/":
             kind, body = "text/plain; charset=utf-8", _WELCOME
         else:
             raise Refused(404, f"{path} is not here; this is a proxy, see {_PAGES}", "not-here")
-        answer, stays = heads.own_answer(kind, body, with_body=head.method == "GET"), not self._gate.is_draining
+        return self._answer(head, client, heads.own_answer(kind, body, with_body=head.method == "GET"))
+
+    def begin_check(self, head: RequestHead, client: Client, session: Session, path: str) -> Answered:
+        """Answer a request to the check host, which only this proxy knows. Raises Refused for other methods."""
+        if head.method not in ("GET", "HEAD"):
+            raise Refused(405, f"{head.method} is not for the proxy itself", "method")
+        kind, lines, body = check_answer(path, session.spec.collection, session.spec.mode, self._ca_pem)
+        answer = heads.own_answer(kind, body, with_body=head.method == "GET")
+        at = answer.index(b"\r\n") + 2
+        return self._answer(head, client, answer[:at] + lines + answer[at:])
+
+    def _answer(self, head: RequestHead, client: Client, answer: bytes) -> Answered:
+        stays = not self._gate.is_draining
         client.send(answer if stays else heads.closing(answer))
         client.finish(keep_alive=head.keep_alive and stays)
         return Answered()
 
 
+def _pac(address: str) -> bytes:
+    """Return the file for automatic proxy configuration that names this proxy by the address that was asked for.
+
+    This machine, names without a dot and the proxy's own host are reached without the proxy, so that the admin site is.
+    """
+    host = address.rpartition(":")[0] or address
+    return _PAC % (json.dumps(host.strip("[]")).encode(), json.dumps(f"PROXY {address}").encode())
+
+
 _WELCOME: Final = b"""ghostfleet recording proxy
 
 Use this address as HTTP proxy. Trust the certificate at /ca.pem to record https.
+/proxy.pac configures a browser to use it. http://recording.ghostfleet.invalid/ then says whether it records.
 /status and /metrics tell how it is doing.
 """

@@ -18,6 +18,7 @@ from proxy.delivery.not_modified import unchanged
 from proxy.fetch.order import Order
 from proxy.protocol.http1 import NO_HEAD, ResponseHead
 from proxy.recording.spool import DiscardingSpool, RedactingSpool, Spool
+from proxy.sessions.navigation import NAVIGATION, opens_page
 from proxy.sessions.redaction import NOTHING_REDACTED, Redaction
 from proxy.sessions.request_options import RequestOptions
 from proxy.sessions.rules import is_wanted
@@ -68,7 +69,9 @@ class Transcript:
 
         `doubt` is what made the message's borders uncertain; `fields` go into its record's header.
         """
-        annotations = (f"framing:{doubt.replace(' ', '_')}",) if doubt else ()
+        annotations: tuple[str, ...] = (f"framing:{doubt.replace(' ', '_')}",) if doubt else ()
+        if self._order.session.spec.notes_navigation and opens_page(self._order.head):
+            annotations += (NAVIGATION,)
         if head is NO_HEAD:
             exchange = self._exchange(origin, head.status, annotations, "resource", truncated=truncated, fields=fields)
             return self._as_wished(_of_old(exchange), b"")

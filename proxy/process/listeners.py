@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ from proxy.sessions.spec import SessionSpec
 log = logging.getLogger(__name__)
 
 _HERE: Final = "127.0.0.1"
+_NOT_OF_SPEC: Final = frozenset(("port_of", "port", "id", "token"))
+_ID: Final = re.compile(r"[0-9a-f]{32}")
+_TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{32,128}")
 MOST_KEPT_PORTS: Final = 256
 """The most ports of closed sessions that are kept at once. Each has a descriptor."""
 
@@ -139,10 +143,17 @@ class ProcessListeners:
         """Return a new session as a control request asks for it, and the host and port that serve it.
 
         With `listen` the session has a port of its own. With `port_of` this is the port of a closed session, which was
-        kept. Otherwise it shares the port for sessions that are chosen by credentials. Raises Refused.
+        kept. Otherwise it shares the port for sessions that are chosen by credentials. With `id` and `token`, clients
+        choose it by credentials that they know already, and with `port` by a port that they know: those of a session of
+        a process that has ended. Raises Refused.
         """
         listen, port_of = request_json.get("listen") is True, request_json.get("port_of")
-        session = self._session({name: value for name, value in request_json.items() if name != "port_of"})
+        known = _known_credentials(request_json)
+        session = self._session({name: value for name, value in request_json.items() if name not in _NOT_OF_SPEC})
+        if known is not None:
+            session.id, session.token = known
+            if session.id in self._owner.gate.sessions:
+                raise Refused(409, f"field 'id': session {session.id} is open", "id")
         if port_of is not None:
             try:
                 self._by_session[session.id] = self._taken_over(port_of, session, listen=listen)
@@ -152,7 +163,7 @@ class ProcessListeners:
         self._owner.gate.adopt(session)
         if listen and port_of is None:
             try:
-                self._by_session[session.id] = await self._listen_for(session)
+                self._by_session[session.id] = await self._listen_for(session, _known_port(request_json))
             except Refused:
                 await self.close_session(session)
                 raise
@@ -223,12 +234,15 @@ class ProcessListeners:
         del self._kept[former]
         return kept.listener
 
-    async def _listen_for(self, session: Session) -> SessionListener:
-        """Return a listener on a free port. When none is free, ports that are kept are given up, the oldest first."""
+    async def _listen_for(self, session: Session, known: int | None) -> SessionListener:
+        """Return a listener on the known port, or on a free one.
+
+        When no port is free, ports that are kept are given up, the oldest first.
+        """
         taken: OSError | None = None
         listener = SessionListener(self._owner, session)
         while True:
-            for port in self._ports.candidates():
+            for port in self._ports.candidates() if known is None else (known,):
                 try:
                     await listener.listen(_HERE, port)
                 except OSError as error:
@@ -257,6 +271,28 @@ class ProcessListeners:
     def _session(self, request_json: dict[str, Any]) -> Session:
         spec = SessionSpec.from_json(request_json)
         return Session(spec, request_json=request_json, scripts=self._owner.scripts.load(spec.scripts))
+
+
+def _known_credentials(request_json: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the id and the token that a control request gives its session. Raises Refused (400)."""
+    name, token = request_json.get("id"), request_json.get("token")
+    if name is None and token is None:
+        return None
+    if not isinstance(name, str) or not _ID.fullmatch(name):
+        raise Refused(400, "field 'id' must be 32 hexadecimal digits in lower case, and needs 'token'")
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        raise Refused(400, "field 'token' must be 32 to 128 of A-Z a-z 0-9 - _, and needs 'id'")
+    return name, token
+
+
+def _known_port(request_json: Mapping[str, Any]) -> int | None:
+    """Return the port that a control request gives its session. Raises Refused (400)."""
+    port = request_json.get("port")
+    if port is None:
+        return None
+    if isinstance(port, bool) or not isinstance(port, int) or not 1 <= port <= 65_535:
+        raise Refused(400, "field 'port' must be a number from 1 to 65535")
+    return port
 
 
 class ScreenedConnection(ClientConnection):

@@ -36,10 +36,12 @@ _OPTIONS: Final = {
 _REDACTED: Final = ("redact_headers", "redact_fields", "redact_response_headers")
 _FIXED: Final = ("collection", "mode", "listen", "port_of", "scripts")
 """Fields that can't be changed after a session was made."""
-_FLAGS: Final = ("listen", "unconditional")
+_FLAGS: Final = ("listen", "unconditional", "notes_navigation")
 _LONGEST_TEXT: Final = 65_536
 """Characters of a text field: URLs with data in them can be long."""
-_OWN: Final = ("options", "redaction", "scripts", "host_delay", "log_ending", "unconditional")
+_OWN: Final = ("options", "redaction", "scripts", "host_delay", "log_ending", "unconditional", "notes_navigation")
+_PAUSING: Final = frozenset(("record", "live"))
+"""Modes between which a session may change: a person pauses the recording, and goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class SessionSpec:
     """mitmproxy scripts in its path, by their names in the operator's folder."""
     unconditional: bool = False
     """The client's conditions are left out of its requests, so that each answer is whole."""
+    notes_navigation: bool = False
+    """A line of crawl.log says of each request by which a browser opens a page that it is one."""
     log_ending: str = ""
     """How the names of warcprox's logs end, one for each prefix; empty for a session's `crawl.log`."""
 
@@ -89,7 +93,7 @@ class SessionSpec:
                     check_length(f"field {name!r}", value, _LONGEST_TEXT)
             elif name not in _OPTIONS and name not in _REDACTED and name != "scripts":
                 known = ", ".join(
-                    (*texts, "host_delay", "listen", "port_of", "unconditional", "scripts", *_OPTIONS, *_REDACTED)
+                    (*texts, "host_delay", "listen", "port_of", *_FLAGS[1:], "scripts", *_OPTIONS, *_REDACTED)
                 )
                 raise Refused(400, f"field {name!r} is unknown; known are {known}")
         spec = cls(
@@ -101,6 +105,7 @@ class SessionSpec:
             scripts=tuple(check_list("field 'scripts'", body.get("scripts"))),
             host_delay=body.get("host_delay"),
             unconditional=body.get("unconditional", False),
+            notes_navigation=body.get("notes_navigation", False),
         )
         for script in spec.scripts:
             check_text("a name in field 'scripts'", script)
@@ -123,6 +128,8 @@ class SessionSpec:
 def changed(given: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the request that made the session, with changes; null removes a field. Raises Refused (400)."""
     for name in _FIXED:
+        if name == "mode" and {changes.get(name), given.get(name, "record")} <= _PAUSING:
+            continue
         if name in changes and changes[name] != given.get(name):
             raise Refused(400, f"field {name!r} can't be changed; make another session")
     return {name: value for name, value in {**given, **changes}.items() if value is not None}

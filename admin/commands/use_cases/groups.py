@@ -21,6 +21,7 @@ SPECIAL: Final[Mapping[tuple[str, ...], str]] = {
     ("template", "download"): "admin.commands.use_cases.template_files:download",
     ("qa", "run"): "admin.commands.qa:run",
     ("qa", "work"): "admin.commands.qa:work",
+    ("session", "work"): "admin.commands.sessions:work",
 }
 """Commands that do more than one operation, or stream a file: each is a function, as `module:name`."""
 
@@ -76,6 +77,7 @@ channel: Final = UseCaseGroup(("channel",))
 user: Final = UseCaseGroup(("user",))
 capture: Final = UseCaseGroup(("capture",))
 qa: Final = UseCaseGroup(("qa",))
+session: Final = UseCaseGroup(("session",))
 curate: Final = UseCaseGroup(("curate",))
 audit: Final = UseCaseGroup(("audit",))
 notification: Final = UseCaseGroup(("notification",))

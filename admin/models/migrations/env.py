@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import context
 from sqlalchemy import Connection
 
-from admin.models import curation_tables, job_tables, people_tables, qa_tables  # noqa: F401  all tables must be known
+from admin.models import capture_tables, curation_tables, job_tables, people_tables, qa_tables  # noqa: F401  all tables must be known
 from admin.models.base import Base
 from admin.models.database import VERSION_TABLE
 

@@ -30,6 +30,15 @@ LOCAL_STATE: Final = json.dumps(
     }
 )
 """Contents of `Local State` in a new profile folder, for settings of the whole browser."""
+WINDOW_PREFERENCES: Final = json.dumps(
+    {
+        **json.loads(PREFERENCES),
+        "autofill": {"profile_enabled": False, "credit_card_enabled": False},
+        "credentials_enable_service": False,
+        "privacy_sandbox": {"m1": {"topics_enabled": False, "fledge_enabled": False, "ad_measurement_enabled": False}},
+    }
+)
+"""Contents of `Default/Preferences` in the new profile of a window that a person uses."""
 LOCAL_STATE_WITH_LOGIN: Final = json.dumps({"auth": {"schemes": "basic,digest"}})
 """The same for a browser whose windows answer each 401 at once, with credentials or without."""
 
@@ -56,6 +65,13 @@ _FEATURES_OFF: Final = (
     "WebUIOmniboxAimPopup",
     "WebUIOmniboxFullPopup",
 )
+
+_FEATURES_OFF_IN_WINDOWS: Final = (
+    "ChromeWhatsNewUI",
+    "OptimizationGuideModelDownloading",
+    "PrivacySandboxSettings4",
+)
+"""A window of a person has no other context for the browser's own traffic, which would be recorded."""
 
 _FEATURES_OFF_WITH_KEPT_CACHES: Final = (
     # Reports of errors are sent up to a minute later, when another page may have the port of the proxy.
@@ -161,6 +177,27 @@ def launch_flags(
     if not sandbox:
         flags.append("--no-sandbox")
     return flags
+
+
+def recorded_window_flags(trusted: Sequence[str], proxy: str, profile: str, *, is_visible: bool) -> list[str]:
+    """Return the command line of a browser that a person uses, and whose whole traffic goes through one proxy."""
+    return [
+        f"--user-data-dir={profile}",
+        *([] if is_visible else ["--headless"]),
+        *_QUIET,
+        f"--proxy-server=http://{proxy}",
+        trust_flag(trusted),
+        "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+        "--proxy-bypass-list=<-loopback>",
+        "--disable-quic",
+        *NO_DATAGRAMS,
+        "--no-pings",
+        "--disable-sync",
+        "--disable-domain-reliability",
+        "--disable-client-side-phishing-detection",
+        "--gaia-url=http://127.0.0.1:9/",  # no question for accounts of Google, which would be recorded
+        f"--disable-features={','.join((*_FEATURES_OFF, *_FEATURES_OFF_IN_WINDOWS))}",
+    ]
 
 
 def trust_flag(trusted: Sequence[str]) -> str:

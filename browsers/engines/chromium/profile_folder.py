@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from archive.files import make_folder
 from browsers.engines.chromium import flags
 from browsers.engines.files import new_folder, remove
 
@@ -21,6 +22,14 @@ def new_profile_folder(local_state: str) -> Path:
         remove(folder)
         raise
     return folder
+
+
+def prepare_window_profile(profile: Path) -> None:
+    """Make the profile folder of a window that a person uses; the folder of an earlier window stays as it is."""
+    preferences = profile / "Default" / "Preferences"
+    if not preferences.exists():
+        make_folder(preferences.parent)
+        preferences.write_text(flags.WINDOW_PREFERENCES, "utf-8")
 
 
 def environment_of(folder: Path) -> dict[str, str]:

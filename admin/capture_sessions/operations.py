@@ -1,0 +1,89 @@
+"""This list has everything that people and programs can do with capture sessions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from admin.capture_sessions import sessions
+from admin.capture_sessions.sessions import CaptureAccess, CapturePageView, CaptureSessionView, NewCaptureSession
+from admin.models.operation import Operation
+from admin.models.transaction import Right
+
+OPERATIONS: Final[tuple[Operation, ...]] = (
+    Operation(
+        "session.list",
+        "GET",
+        "/capture-sessions",
+        Right.READ,
+        sessions.list_sessions,
+        "List capture sessions, the newest first.",
+        output=CaptureSessionView,
+        is_list=True,
+    ),
+    Operation(
+        "session.start",
+        "POST",
+        "/capture-sessions",
+        Right.OPERATE,
+        sessions.start,
+        "Make a capture session for a browser of your own.",
+        input=NewCaptureSession,
+        output=CaptureSessionView,
+        status=201,
+    ),
+    Operation(
+        "session.show",
+        "GET",
+        "/capture-sessions/{session}",
+        Right.READ,
+        sessions.show,
+        "Show a capture session and what it has kept.",
+        output=CaptureSessionView,
+    ),
+    Operation(
+        "session.list-pages",
+        "GET",
+        "/capture-sessions/{session}/pages",
+        Right.READ,
+        sessions.list_pages,
+        "List the pages of a capture session in the order of the visits.",
+        output=CapturePageView,
+        is_list=True,
+    ),
+    Operation(
+        "session.show-access",
+        "GET",
+        "/capture-sessions/{session}/access",
+        Right.OPERATE,
+        sessions.show_access,
+        "Show the proxy and the credentials that a browser of your own needs.",
+        output=CaptureAccess,
+    ),
+    Operation(
+        "session.pause",
+        "POST",
+        "/capture-sessions/{session}/pause",
+        Right.OPERATE,
+        sessions.pause,
+        "Keep nothing until the session is resumed.",
+        output=CaptureSessionView,
+    ),
+    Operation(
+        "session.resume",
+        "POST",
+        "/capture-sessions/{session}/resume",
+        Right.OPERATE,
+        sessions.resume,
+        "Go on with a paused or an ended capture session.",
+        output=CaptureSessionView,
+    ),
+    Operation(
+        "session.end",
+        "POST",
+        "/capture-sessions/{session}/end",
+        Right.OPERATE,
+        sessions.end,
+        "End a capture session and close its WARC files.",
+        output=CaptureSessionView,
+    ),
+)

@@ -1,0 +1,331 @@
+"""Let a recording proxy serve capture sessions: open, pause and end them there, and note what they keep.
+
+The rows in the database say what is wanted. `tick` compares them with the sessions of the proxy. A proxy that died has
+forgotten its sessions: they get the same port and the same credentials again, so that browsers go on.
+"""
+
+from __future__ import annotations
+
+import html
+import logging
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from sqlalchemy import func, select
+
+from admin.capture_sessions.proxy_access import token_of
+from admin.capture_sessions.session_log import OpenedPage, SessionLog
+from admin.capture_sessions.sessions import run_name, step
+from admin.collections.browsing.index import index_if_any
+from admin.collections.browsing.records import RecordTrouble, open_record
+from admin.models.capture_tables import CaptureDoor, CapturePage, CaptureSession, CaptureState
+from admin.models.database import Database
+from admin.models.people_tables import Role
+from admin.models.transaction import Actor, Door, Transaction
+from archive.dates import Micros
+from archive.http.content_coding import decode
+from archive.http.http_message import Fields
+from archive.settings.load import Settings
+from archive.url import key
+from archive.warc.member_reader import WarcError
+from browsers.proxying.control_client import Control, ProxySession, SessionRequest
+from browsers.visit import FleetUnavailable
+from dedupdb.captures.schema import CAPTURES, reading, to_capture
+
+log = logging.getLogger(__name__)
+RECORDER: Final = Actor("capture", Role.ADMINISTRATOR, Door.SCHEDULER)
+"""The capture process acts by itself."""
+SILENT_SECONDS: Final = 30
+"""A session is taken over when its process has said nothing for so long."""
+_HEAR_SECONDS: Final = 5
+_MICROS: Final = 1_000_000
+_MINUTE: Final = 60 * _MICROS
+_FINISH_SECONDS: Final = 60.0
+_TITLE: Final = re.compile(rb"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
+_CHARSET: Final = re.compile(rb"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
+_MOST_HTML: Final = 200_000
+_TITLE_TRIES: Final = 30
+_C: Final = CAPTURES.c
+_BROWSERS_OWN: Final = ({"domain": "update.googleapis.com"},)
+"""Chromium asks for updates of itself here, whatever its options say."""
+_SECRET_HEADERS: Final = ("authorization", "proxy-authorization")
+_REQUEST_COOKIES: Final = ("cookie",)
+_RESPONSE_COOKIES: Final = ("set-cookie",)
+
+
+class Taken(Exception):
+    """Another process records for the session. The message is one line."""
+
+
+@dataclass(slots=True)
+class _Live:
+    """A session that the proxy serves now."""
+
+    proxy: ProxySession
+    state: CaptureState
+    log: SessionLog
+    heard: Micros = 0
+    titles: dict[int, int] = field(default_factory=dict)
+    """Numbers of pages without a title, with the number of looks for it."""
+
+
+class CaptureRecording:
+    """The recording serves the sessions of one process by one recording proxy."""
+
+    def __init__(self, settings: Settings, database: Database, control: Control, owner: str, only: int | None) -> None:
+        """Open nothing yet. With `only`, that session alone is served; else all that are of people's own browsers."""
+        self._settings, self._database, self._control = settings, database, control
+        self._owner, self._only = owner, only
+        self._live: dict[int, _Live] = {}
+        self._ports: dict[int, int] = {}
+
+    @property
+    def has_live(self) -> bool:
+        """Return whether the proxy serves a session."""
+        return bool(self._live)
+
+    def log_of(self, session: int) -> SessionLog | None:
+        """Return what is known of the session's log; None for one that is not served."""
+        live = self._live.get(session)
+        return live.log if live is not None else None
+
+    def address_of(self, session: int) -> str | None:
+        """Return host:port of the proxy that serves the session; None for one that is not served."""
+        live = self._live.get(session)
+        return live.proxy.address if live is not None else None
+
+    def tick(self) -> None:
+        """Compare what is wanted with what the proxy serves, and note what was kept. Raises FleetUnavailable."""
+        for number in self._wanted():
+            self._serve(number)
+
+    def close(self) -> None:
+        """Close the proxy's sessions, and give up the sessions, so that another process can take them at once."""
+        for number, live in list(self._live.items()):
+            try:
+                self._control.finish(live.proxy, wait_seconds=_FINISH_SECONDS, finish_files=True)
+            except FleetUnavailable as error:
+                log.warning("session %d could not be closed at the proxy: %s", number, error)
+            self._note(number, live, is_over=True)
+        self._live.clear()
+
+    def _wanted(self) -> list[int]:
+        with self._database.transaction(RECORDER) as transaction:
+            query = select(CaptureSession).where(CaptureSession.state != CaptureState.ENDED).order_by(CaptureSession.id)
+            query = query.where(CaptureSession.id == self._only) if self._only is not None else query
+            found = []
+            for row in transaction.session.scalars(query.with_for_update(skip_locked=True)):
+                is_silent = row.heard is None or row.heard < transaction.now - SILENT_SECONDS * _MICROS
+                if row.worker not in ("", self._owner) and not is_silent:
+                    if self._only is not None:
+                        raise Taken(f"capture session {row.id} is recorded by another process; end it there first")
+                    continue
+                if self._only is None and row.door is CaptureDoor.WINDOW and row.state is not CaptureState.ENDING:
+                    if row.heard is None or not is_silent:
+                        continue  # its command has just made it, or was stopped a moment ago
+                    self._end(row, "the command that recorded it was killed")
+                self._end_when_over(row, transaction)
+                row.worker, row.heard = self._owner, transaction.now
+                found.append(row.id)
+            return found
+
+    def _end_when_over(self, row: CaptureSession, transaction: Transaction) -> None:
+        """End a session whose time is over, or in which nothing happens any more."""
+        if row.state is CaptureState.ENDING:
+            return
+        idle = transaction.settings.capture.idle_minutes
+        last = max(row.created, row.last_kept or 0)
+        if transaction.now >= row.expires:
+            self._end(row, "its time was over")
+        elif transaction.now - last >= idle * _MINUTE:
+            self._end(row, f"nothing was fetched for {idle:g} minutes (setting capture.idle_minutes)")
+
+    def _end(self, row: CaptureSession, why: str) -> None:
+        step(row, CaptureState.ENDING)
+        row.error = f"The session was ended: {why}."
+        log.info("capture session %d: %s", row.id, row.error)
+
+    def _serve(self, number: int) -> None:
+        with self._database.reading(RECORDER) as reading_rows:
+            row = reading_rows.session.get_one(CaptureSession, number)
+            state = row.state
+            request = self._request(row)
+        live = self._live.get(number)
+        if live is None:
+            live = self._open(number, request, state)
+        elif self._is_forgotten(live):
+            live.proxy = self._control.open(request)
+            live.state = state
+        if state is CaptureState.ENDING:
+            counts = self._control.finish(live.proxy, wait_seconds=_FINISH_SECONDS, finish_files=True)
+            if counts is None:
+                log.warning("capture session %d has requests in progress, and ends later", number)
+                return
+        elif state is not live.state:
+            self._control.change(live.proxy, mode=_mode(state))
+            live.state = state
+        self._note(number, live, is_over=state is CaptureState.ENDING)
+        if state is CaptureState.ENDING:
+            del self._live[number]
+
+    def _open(self, number: int, request: SessionRequest, state: CaptureState) -> _Live:
+        proxy = self._control.open(request)
+        self._ports[number] = proxy.port
+        live = _Live(proxy, state, SessionLog(self.folder(request.collection, number)))
+        self._live[number] = live
+        return live
+
+    def _is_forgotten(self, live: _Live) -> bool:
+        """Return whether the proxy was replaced by a new one, which does not know the session."""
+        try:
+            self._control.report(live.proxy)
+        except FleetUnavailable as error:
+            if error.reason == "control-404":
+                return True
+            raise
+        return False
+
+    def folder(self, collection: str, number: int) -> Path:
+        """Return the folder with the log of a session."""
+        return session_folder(self._settings, collection, number)
+
+    def _request(self, row: CaptureSession) -> SessionRequest:
+        settings = self._settings.capture
+        is_window = row.door is CaptureDoor.WINDOW
+        return SessionRequest(
+            collection=row.collection,
+            job=run_name(row.id),
+            mode=_mode(row.state),
+            source=row.title or None,
+            log_dir=str(self.folder(row.collection, row.id)),
+            prefix=f"{row.collection[:40]}-manual-{row.id}",
+            listen=is_window,
+            port=self._ports.get(row.id) if is_window else None,
+            id=row.proxy_session,
+            token=token_of(self._settings, row.proxy_session),
+            unconditional=True,
+            notes_navigation=True,
+            blocks=_BROWSERS_OWN if is_window else (),
+            redact_fields=() if row.keeps_secrets else tuple(settings.secret_fields),
+            redact_headers=(
+                *(() if row.keeps_secrets else _SECRET_HEADERS),
+                *(() if row.keeps_cookies else _REQUEST_COOKIES),
+            ),
+            redact_response_headers=() if row.keeps_cookies else _RESPONSE_COOKIES,
+        )
+
+    def _note(self, number: int, live: _Live, *, is_over: bool) -> None:
+        """Write counts and pages of the session's log into the database."""
+        before = live.log.pages
+        opened = list(live.log.read())
+        with self._database.transaction(RECORDER) as transaction:
+            row = transaction.session.get(CaptureSession, number)
+            if row is None or row.worker != self._owner:
+                return
+            known = row.pages if before == 0 else before
+            for at, page in enumerate(opened, before + 1):
+                if at > known:
+                    transaction.session.add(_page_row(number, at, page))
+                    live.titles[at] = 0
+            counted = live.log
+            if counted.urls + counted.failed >= row.urls + row.failed:  # a log that is read again counts up to here
+                row.urls, row.novel, row.known = counted.urls, counted.novel, counted.known
+                row.failed, row.bytes = counted.failed, counted.bytes
+                row.last_kept = counted.last_kept or row.last_kept
+            row.pages = max(row.pages, counted.pages)
+            row.heard = transaction.now
+            if is_over:
+                row.worker, row.heard = "", None
+                if row.state is CaptureState.ENDING:
+                    step(row, CaptureState.ENDED)
+                    row.ended = transaction.now
+            self._find_titles(transaction, row, live.titles)
+
+    def _find_titles(self, transaction: Transaction, row: CaptureSession, waiting: dict[int, int]) -> None:
+        """Add titles of pages as soon as the index has their captures."""
+        if not waiting:
+            return
+        numbers = list(waiting)[:50]
+        query = select(CapturePage).where(CapturePage.session_id == row.id, CapturePage.number.in_(numbers))
+        for page in transaction.session.scalars(query):
+            page.title = title_of(self._settings, row.collection, page.url, page.captured) or ""
+            waiting[page.number] += 1
+            if page.title or waiting[page.number] >= _TITLE_TRIES:
+                del waiting[page.number]
+
+
+def session_folder(settings: Settings, collection: str, number: int) -> Path:
+    """Return the folder with the log of a capture session."""
+    return settings.collection(collection) / "sessions" / run_name(number)
+
+
+def title_of(settings: Settings, collection: str, url: str, captured: Micros) -> str | None:
+    """Return the title of a captured page; None as long as the index does not have it, or for a page without one."""
+    query = (
+        select(CAPTURES)
+        .where(_C.collection == collection, _C.key == key(url), _C.url == url, _C.kind == "response")
+        .order_by(func.abs(_C.date - captured))
+        .limit(1)
+    )
+    with index_if_any(settings) as index:
+        if index is None:
+            return None
+        with reading(index.engine) as connection:
+            found = connection.execute(query).first()
+    if found is None:
+        return None
+    try:
+        with open_record(settings, to_capture(found)) as record:
+            fields = record.http.fields if record.is_http else Fields()
+            return _title(_beginning(record.payload()), fields)
+    except (RecordTrouble, WarcError, OSError):
+        return None
+
+
+def _beginning(pieces: Iterable[bytes]) -> bytes:
+    found = bytearray()
+    for piece in pieces:
+        found += piece
+        if len(found) >= _MOST_HTML:
+            break
+    return bytes(found[:_MOST_HTML])
+
+
+def _title(body: bytes, fields: Fields) -> str | None:
+    """Return the title in the beginning of the body of an HTTP response with these fields."""
+    body = decode(body, fields.get("Content-Encoding") or "", _MOST_HTML).data
+    found = _TITLE.search(body)
+    if found is None:
+        return None
+    charset = _CHARSET.search((fields.get("Content-Type") or "").encode("ascii", "replace") + body[:1024])
+    try:
+        text = found[1].decode(charset[1].decode() if charset else "utf-8", "replace")
+    except LookupError:
+        text = found[1].decode("utf-8", "replace")
+    return " ".join(html.unescape(text).split())[:300]
+
+
+def _page_row(session: int, number: int, page: OpenedPage) -> CapturePage:
+    return CapturePage(
+        session_id=session, number=number, url=page.url, title="", mime=page.mime[:255], captured=page.captured
+    )
+
+
+def _mode(state: CaptureState) -> Literal["record", "live"]:
+    return "live" if state is CaptureState.PAUSED else "record"
+
+
+def end_closed(database: Database, number: int, trouble: str) -> None:
+    """Note that a session whose WARC files are closed has ended; `trouble` says why it ended early."""
+    with database.transaction(RECORDER) as transaction:
+        row = transaction.session.get_one(CaptureSession, number)
+        if row.state in (CaptureState.OPEN, CaptureState.PAUSED):
+            step(row, CaptureState.ENDING)
+        if row.state is CaptureState.ENDING:
+            step(row, CaptureState.ENDED)
+            row.ended = transaction.now
+        if trouble:
+            row.error = f"The session was ended: {trouble}"

@@ -1,0 +1,282 @@
+"""People make, list, show, pause, resume and end capture sessions, and use their pages, by these use cases."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+from pydantic import Field
+from sqlalchemy import func, select
+
+from admin.capture_sessions.proxy_access import CHECK_URL, access_of
+from admin.models.capture_tables import (
+    CAPTURE_STEPS,
+    CaptureDoor,
+    CapturePage,
+    CaptureSession,
+    CaptureState,
+)
+from admin.models.errors import Forbidden, IllegalState, InvalidInput, NotFound, Problem
+from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.transaction import RIGHTS, Right, Transaction
+from archive.dates import Micros
+from archive.names.name_rules import NAME_PATTERN
+
+AT_ONCE: Final = 50
+ENTITY: Final = "capture session"
+_HOUR: Final = 3_600_000_000
+_MOST_HOURS: Final = 8_760
+_MOST_PAGES: Final = 100_000
+
+
+class NewCaptureSession(InputModel):
+    """The input is the definition of a capture session."""
+
+    collection: str = Field(pattern=NAME_PATTERN)
+    """The collection into which is recorded; a new name makes a new collection."""
+    title: str = Field(default="", max_length=300)
+    description: str = Field(default="", max_length=10_000)
+    hours: float | None = Field(default=None, gt=0, le=_MOST_HOURS)
+    """The session ends by itself after this time; left out, after `capture.longest_hours`."""
+    keeps_secrets: bool = False
+    """Record passwords and Authorization headers. Without, they are left out of all records."""
+    keeps_cookies: bool = True
+    """Record the cookies of requests and responses."""
+
+
+class CaptureSessionView(OutputModel):
+    """The output is a capture session and what it has kept."""
+
+    id: int
+    collection: str
+    title: str
+    description: str
+    owner: str
+    door: CaptureDoor
+    state: CaptureState
+    created: Micros
+    ended: Micros | None
+    expires: Micros
+    keeps_secrets: bool
+    keeps_cookies: bool
+    urls: int
+    """Requests of which the collection has the response."""
+    novel: int
+    known: int
+    failed: int
+    bytes: int
+    pages: int
+    last_kept: Micros | None
+    error: str
+
+    @property
+    def run(self) -> str:
+        """Return the name of the session in its records and in its log, as the job of its captures."""
+        return run_name(self.id)
+
+
+class CapturePageView(OutputModel):
+    """The output is a page that was opened in a capture session."""
+
+    number: int
+    url: str
+    title: str
+    mime: str
+    captured: Micros
+
+
+class CaptureAccess(OutputModel):
+    """The output has what a person enters in the own browser."""
+
+    proxy: str
+    """Host and port of the HTTP proxy, for http and https."""
+    user: str
+    password: str
+    pac_url: str
+    """The address for automatic proxy configuration."""
+    check_url: str
+    """This page tells whether the browser records."""
+
+
+def run_name(number: int) -> str:
+    """Return the name of the captures of the session with this number."""
+    return f"manual-{number}"
+
+
+def start(
+    transaction: Transaction, given: NewCaptureSession, *, door: CaptureDoor = CaptureDoor.OWN_BROWSER
+) -> CaptureSessionView:
+    """Make a capture session, which is open at once. Raises InvalidInput."""
+    transaction.require(Right.OPERATE)
+    hours = given.hours or transaction.settings.capture.longest_hours
+    row = CaptureSession(
+        collection=given.collection,
+        title=given.title.strip(),
+        description=given.description.strip(),
+        owner=transaction.actor.name,
+        door=door,
+        state=CaptureState.OPEN,
+        proxy_session=secrets.token_hex(16),
+        created=transaction.now,
+        expires=transaction.now + round(hours * _HOUR),
+        keeps_secrets=given.keeps_secrets,
+        keeps_cookies=given.keeps_cookies,
+    )
+    transaction.session.add(row)
+    transaction.session.flush()
+    new = {"collection": row.collection, "door": row.door, "keeps_secrets": row.keeps_secrets, "expires": row.expires}
+    transaction.audit("session.start", ENTITY, row.id, row.collection, new=new)
+    return CaptureSessionView.model_validate(row)
+
+
+def list_sessions(
+    transaction: Transaction,
+    collection: str = "",
+    *,
+    state: CaptureState | None = None,
+    after: str | None = None,
+    limit: int = AT_ONCE,
+) -> Page[CaptureSessionView]:
+    """Return capture sessions, the newest first."""
+    transaction.require(Right.READ)
+    query = select(CaptureSession).order_by(CaptureSession.id.desc()).limit(limit + 1)
+    if collection:
+        query = query.where(CaptureSession.collection == collection)
+    if state is not None:
+        query = query.where(CaptureSession.state == state)
+    if after is not None:
+        query = query.where(CaptureSession.id < _number(after))
+    rows = list(transaction.session.scalars(query))
+    items = [CaptureSessionView.model_validate(row) for row in rows[:limit]]
+    return Page(items=items, next=str(items[-1].id) if len(rows) > limit else None)
+
+
+def show(transaction: Transaction, session: int) -> CaptureSessionView:
+    """Return a capture session. Raises NotFound."""
+    transaction.require(Right.READ)
+    return CaptureSessionView.model_validate(find(transaction, session))
+
+
+def list_pages(
+    transaction: Transaction, session: int, *, after: str | None = None, limit: int = AT_ONCE
+) -> Page[CapturePageView]:
+    """Return the pages of a capture session in the order in which they were opened. Raises NotFound."""
+    transaction.require(Right.READ)
+    find(transaction, session)
+    query = select(CapturePage).where(CapturePage.session_id == session).order_by(CapturePage.number).limit(limit + 1)
+    if after is not None:
+        query = query.where(CapturePage.number > _number(after))
+    rows = list(transaction.session.scalars(query))
+    items = [CapturePageView.model_validate(row) for row in rows[:limit]]
+    return Page(items=items, next=str(items[-1].number) if len(rows) > limit else None)
+
+
+def last_pages(transaction: Transaction, session: int, limit: int = 20) -> list[CapturePageView]:
+    """Return the pages that were opened last, the newest first. Raises NotFound."""
+    transaction.require(Right.READ)
+    find(transaction, session)
+    query = select(CapturePage).where(CapturePage.session_id == session).order_by(CapturePage.number.desc())
+    return [CapturePageView.model_validate(row) for row in transaction.session.scalars(query.limit(limit))]
+
+
+def page_urls(transaction: Transaction, session: int) -> list[str]:
+    """Return the URLs of all pages, each once, in the order of their first visit. Raises NotFound."""
+    transaction.require(Right.READ)
+    find(transaction, session)
+    first = func.min(CapturePage.number)
+    query = (
+        select(CapturePage.url)
+        .where(CapturePage.session_id == session)
+        .group_by(CapturePage.url)
+        .order_by(first)
+        .limit(_MOST_PAGES)
+    )
+    return list(transaction.session.scalars(query))
+
+
+def show_access(transaction: Transaction, session: int) -> CaptureAccess:
+    """Return what a person enters in the own browser. Raises NotFound, IllegalState and Forbidden.
+
+    The person who made the session sees it, and so do administrators.
+    """
+    transaction.require(Right.OPERATE)
+    row = find(transaction, session)
+    if not may_steer(transaction, row):
+        raise Forbidden(f"capture session {session} belongs to {row.owner}, who alone sees its password")
+    if row.state not in (CaptureState.OPEN, CaptureState.PAUSED):
+        raise IllegalState(f"capture session {session} is {row.state}; resume it first")
+    if row.door is not CaptureDoor.OWN_BROWSER:
+        raise IllegalState(f"capture session {session} is recorded in a window, which has its own access")
+    access = access_of(transaction.settings, row)
+    return CaptureAccess(
+        proxy=access.address,
+        user=access.user,
+        password=access.password,
+        pac_url=access.pac_url,
+        check_url=CHECK_URL,
+    )
+
+
+def pause(transaction: Transaction, session: int) -> CaptureSessionView:
+    """Keep nothing from now on; the browser goes on. Raises NotFound, IllegalState and Forbidden."""
+    return _step(transaction, session, CaptureState.PAUSED, "session.pause")
+
+
+def resume(transaction: Transaction, session: int) -> CaptureSessionView:
+    """Keep again what is fetched. An ended session is opened again, for as long as a new one.
+
+    Raises NotFound, IllegalState and Forbidden.
+    """
+    row = _steered(transaction, session)
+    if row.state is CaptureState.ENDED:
+        row.ended, row.error = None, ""
+        row.expires = transaction.now + round(transaction.settings.capture.longest_hours * _HOUR)
+        row.last_kept = transaction.now
+    return _step(transaction, session, CaptureState.OPEN, "session.resume")
+
+
+def end(transaction: Transaction, session: int) -> CaptureSessionView:
+    """End a capture session. Its WARC files are closed within seconds. Raises NotFound, IllegalState and Forbidden."""
+    return _step(transaction, session, CaptureState.ENDING, "session.end")
+
+
+def find(transaction: Transaction, session: int) -> CaptureSession:
+    """Return the session of this number. Raises NotFound."""
+    found = transaction.session.get(CaptureSession, session)
+    if found is None:
+        raise NotFound(ENTITY, session)
+    return found
+
+
+def may_steer(transaction: Transaction, row: CaptureSession) -> bool:
+    """Return whether the actor may steer the session: the owner and administrators may."""
+    return Right.ADMINISTER in RIGHTS[transaction.actor.role] or row.owner == transaction.actor.name
+
+
+def step(row: CaptureSession, state: CaptureState) -> None:
+    """Change the state. Raises IllegalState for a step that `CAPTURE_STEPS` does not have."""
+    if state not in CAPTURE_STEPS[row.state]:
+        raise IllegalState(f"capture session {row.id} is {row.state}; it can't become {state}")
+    row.state = state
+
+
+def _steered(transaction: Transaction, session: int) -> CaptureSession:
+    transaction.require(Right.OPERATE)
+    row = find(transaction, session)
+    if not may_steer(transaction, row):
+        raise Forbidden(f"capture session {session} belongs to {row.owner}")
+    return row
+
+
+def _step(transaction: Transaction, session: int, state: CaptureState, name: str) -> CaptureSessionView:
+    row = _steered(transaction, session)
+    old = row.state
+    step(row, state)
+    transaction.audit(name, ENTITY, session, row.collection, old={"state": old}, new={"state": state})
+    return CaptureSessionView.model_validate(row)
+
+
+def _number(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise InvalidInput(Problem("after", f"{text[:40]!r} is not the end of a page of this list"))
+    return int(text)

@@ -1,0 +1,345 @@
+"""The command `record` captures by hand in a window; `session work` records for people's own browsers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from admin.collections.names import CollectionName
+from admin.options import (
+    InputError,
+    JobFailed,
+    child_options,
+    common,
+    fetching,
+    load_settings,
+    resolve_table,
+    say_mended,
+)
+from archive.program_name import command
+
+if TYPE_CHECKING:
+    from admin.capture_sessions.process import RunningProxy
+    from admin.capture_sessions.recording import CaptureRecording
+    from admin.capture_sessions.sessions import CaptureSessionView
+    from admin.models.database import Database
+    from archive.settings.load import Settings
+
+_TICK_SECONDS: Final = 0.5
+_TELL_SECONDS: Final = 2.0
+_SHOWN_PAGES: Final = 50
+_MOST_COLUMNS: Final = 110
+
+
+@click.command("record")
+@click.argument("collection", type=CollectionName())
+@click.argument("url", required=False)
+@click.option("--title", default="", metavar="TEXT", help="Title of the session.")
+@click.option("--resume", type=int, metavar="NUMBER", help="Go on with this session, in the window's earlier profile.")
+@click.option("--keep-secrets", is_flag=True, help="Record passwords and Authorization headers.")
+@click.option("--no-cookies", is_flag=True, help="Record no cookies of requests and responses.")
+@click.option("--headless", is_flag=True, help="Open no visible window; for programs that steer the browser.")
+@click.option(
+    "--debugging-port", type=click.IntRange(0, 65535), metavar="PORT", help="Port at which programs steer the browser."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines: one when the window is open, one at the end.")
+@common
+@fetching
+def record(
+    home: Path | None,
+    settings_file: Path | None,
+    collection: str,
+    url: str | None,
+    title: str,
+    resume: int | None,
+    keep_secrets: bool,
+    no_cookies: bool,
+    headless: bool,
+    debugging_port: int | None,
+    as_json: bool,
+    **given: Any,
+) -> int:
+    """Capture by hand into a COLLECTION, in a browser window that opens at URL.
+
+    The window has a profile of its own, and fetches through a recording proxy. A line shows what is kept. The session
+    ends when the window is closed or with Ctrl-C: its WARC files are closed and its pages are listed. Passwords are not
+    recorded.
+
+    \b
+    Exit codes:
+      0    the session has ended, and all that the window showed as kept is in the collection
+      1    failed: the proxy could not go on; what was kept until then is in the collection
+      2    bad input, or no window can be opened
+    """
+    from contextlib import closing
+
+    from admin.models.database import open_database
+    from admin.models.errors import UseCaseError
+
+    flags = {
+        "proxy.allow_private": given["allow_private"],
+        "proxy.upstream_ca": given["upstream_ca"],
+        "proxy.resolve": resolve_table(given["resolve"]),
+    }
+    settings = load_settings(home, settings_file, flags)
+    say_mended(settings)
+    executable = _browser(settings, is_visible=not headless)
+    try:
+        with closing(open_database(settings)) as database:
+            number = _session(database, collection, title, resume, keep_secrets=keep_secrets, no_cookies=no_cookies)
+            window = _Window(settings, database, number, executable, is_visible=not headless, port=debugging_port)
+            return window.run(url or "about:blank", as_json=as_json)
+    except UseCaseError as error:
+        raise InputError(str(error)) from error
+
+
+@click.command("work")
+@common
+@child_options
+def work(home: Path | None, settings_file: Path | None, **given: Any) -> None:
+    """Record for the capture sessions of people's own browsers, until SIGTERM or Ctrl-C.
+
+    `ghostfleet up` runs this process. It starts a recording proxy while sessions are open.
+
+    \b
+    Exit codes:
+      0  ended by a signal
+      2  refused: the database can't be used, or has another version
+    """
+    settings = load_settings(home, settings_file, {})
+    say_mended(settings)
+    from admin.capture_sessions.process import CaptureProcess
+    from admin.fleet.child import ParentLink
+    from admin.fleet.logs import to_stderr
+    from admin.jobs.interrupts import Interrupts
+    from admin.models.database import open_database
+    from admin.models.errors import DatabaseRefused
+
+    standing = ParentLink.attach(
+        given["title"] or "capture", given["ready_fd"], given["lifeline_fd"], given["held_fds"]
+    )
+    to_stderr(settings.logs.format)
+    try:
+        database = open_database(settings)
+    except DatabaseRefused as error:
+        standing.report_unfit(str(error))
+        raise InputError(str(error)) from error
+    with Interrupts() as interrupts:
+        standing.report_ready()
+        if standing.is_absent:
+            click.echo(json.dumps({"ready": True}))
+        try:
+            CaptureProcess(settings, database, lambda line: click.echo(line, err=True)).run(
+                interrupts.wait, lambda: interrupts.asked_to_stop
+            )
+        finally:
+            database.close()
+
+
+class _Window:
+    """A window of Chromium whose traffic is recorded, until the window is closed or a signal comes."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        number: int,
+        executable: Path,
+        *,
+        is_visible: bool,
+        port: int | None,
+    ) -> None:
+        self._settings, self._database, self._number = settings, database, number
+        self._executable, self._is_visible, self._port = executable, is_visible, port
+        self._told = ""
+        self._last_line = 0.0
+
+    def run(self, url: str, *, as_json: bool) -> int:
+        """Record until the end, then list what was kept. Return the exit code."""
+        from admin.capture_sessions.process import ProxyMissing, running_proxy, tick_steadily
+        from admin.capture_sessions.recording import CaptureRecording, Taken
+        from admin.fleet.process import StartInterrupted
+        from admin.jobs.interrupts import Interrupts
+        from admin.qa.leases import new_owner
+
+        browser: subprocess.Popen[bytes] | None = None
+        trouble = ""
+        with Interrupts() as interrupts:
+            try:
+                with running_proxy(self._settings, _say, lambda: interrupts.asked_to_stop, is_window=True) as proxy:
+                    recording = CaptureRecording(
+                        self._settings, self._database, proxy.control, new_owner(), self._number
+                    )
+                    try:
+                        recording.tick()
+                        browser = self._open(proxy, recording, url, as_json=as_json)
+                        while browser.poll() is None and not interrupts.wait(_TICK_SECONDS):
+                            proxy.tick()
+                            tick_steadily(recording)
+                            self._tell(recording)
+                            if not recording.has_live:
+                                break  # the session was ended elsewhere, or its time was over
+                    finally:
+                        if browser is not None:
+                            _end(browser)
+                        recording.close()
+            except Taken as error:
+                raise InputError(str(error)) from error
+            except (ProxyMissing, StartInterrupted) as error:
+                trouble = str(error)
+        return self._show_end(trouble, as_json=as_json)
+
+    def _open(
+        self, proxy: RunningProxy, recording: CaptureRecording, url: str, *, as_json: bool
+    ) -> subprocess.Popen[bytes]:
+        from browsers.engines.chromium.flags import recorded_window_flags
+        from browsers.engines.chromium.profile_folder import prepare_window_profile
+        from browsers.engines.chromium.trust import trusted_keys
+
+        profile = profile_folder(self._settings, self._number)
+        prepare_window_profile(profile)
+        address = recording.address_of(self._number)
+        assert address is not None
+        trusted = trusted_keys(self._settings.home, proxy.addresses.proxy)
+        flags = recorded_window_flags(trusted, address, str(profile), is_visible=self._is_visible)
+        if os.geteuid() == 0:
+            flags.append("--no-sandbox")
+        if self._port is not None:
+            flags.append(f"--remote-debugging-port={self._port}")
+        process = subprocess.Popen(
+            [self._executable, *flags, url], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        found = self._view()
+        if as_json:
+            facts = {"recording": True, "session": found.id, "collection": found.collection, "proxy": address}
+            click.echo(json.dumps({**facts, "browser_pid": process.pid, "profile": str(profile)}))
+        else:
+            _say(f"session {found.id} records into {found.collection}; close the window or press Ctrl-C to end")
+        return process
+
+    def _tell(self, recording: CaptureRecording) -> None:
+        """Print a line when something new was kept."""
+        log = recording.log_of(self._number)
+        if log is None or time.monotonic() - self._last_line < _TELL_SECONDS:
+            return
+        parts = [f"{log.pages} pages", f"{log.urls} URLs", f"{log.bytes / 1e6:.1f} MB", f"{log.known} known already"]
+        if log.failed:
+            parts.append(f"{log.failed} failed")
+        newest = f"; {log.last[-1].url}" if log.last else ""
+        line = (", ".join(parts) + newest)[:_MOST_COLUMNS]
+        if line != self._told:
+            self._told, self._last_line = line, time.monotonic()
+            _say(line)
+
+    def _show_end(self, trouble: str, *, as_json: bool) -> int:
+        from admin.capture_sessions import sessions
+        from admin.models.transaction import COMMAND_LINE
+
+        self._end_session(trouble)
+        found = self._view()
+        with self._database.reading(COMMAND_LINE) as reading:
+            pages = sessions.list_pages(reading, self._number, limit=_SHOWN_PAGES)
+        if as_json:
+            listed = [{"url": page.url, "title": page.title} for page in pages.items]
+            click.echo(json.dumps({"ended": True, **found.model_dump(mode="json"), "listed_pages": listed}))
+        else:
+            if found.failed:
+                click.echo(f"{found.failed} requests failed")
+            click.echo(
+                f"session {found.id}: {found.pages} pages, {found.urls} URLs ({found.known} known already),"
+                f" {found.bytes / 1e6:.1f} MB"
+            )
+            for page in pages.items:
+                click.echo(f"  {page.url}" + (f"  {page.title}" if page.title else ""))
+            if found.pages > len(pages.items):
+                click.echo(f"  and {found.pages - len(pages.items)} more: {command(f'session list-pages {found.id}')}")
+            click.echo(f"Look at it: {command(f'open {found.collection}')}")
+            click.echo(f"Go on:      {command(f'record {found.collection} --resume {found.id}')}")
+        if trouble:
+            raise JobFailed(f"the recording ended early: {trouble}")
+        return 0
+
+    def _end_session(self, trouble: str) -> None:
+        """End the session in the database; its WARC files are closed already."""
+        from admin.capture_sessions import recording
+
+        recording.end_closed(self._database, self._number, trouble)
+
+    def _view(self) -> CaptureSessionView:
+        from admin.capture_sessions import sessions
+        from admin.models.transaction import COMMAND_LINE
+
+        with self._database.reading(COMMAND_LINE) as reading:
+            return sessions.show(reading, self._number)
+
+
+def profile_folder(settings: Settings, number: int) -> Path:
+    """Return the folder of the browser's profile of a session. It has cookies, so that the owner alone can read it."""
+    return settings.home / "windows" / str(number)
+
+
+def _session(
+    database: Database, collection: str, title: str, resume: int | None, *, keep_secrets: bool, no_cookies: bool
+) -> int:
+    """Make a session, or open an ended one again; return its number. Raises UseCaseError and InputError."""
+    from admin.capture_sessions import sessions
+    from admin.capture_sessions.sessions import NewCaptureSession
+    from admin.models.capture_tables import CaptureDoor, CaptureState
+    from admin.models.transaction import COMMAND_LINE
+
+    with database.transaction(COMMAND_LINE) as transaction:
+        if resume is None:
+            given = NewCaptureSession(
+                collection=collection, title=title, keeps_secrets=keep_secrets, keeps_cookies=not no_cookies
+            )
+            return sessions.start(transaction, given, door=CaptureDoor.WINDOW).id
+        found = sessions.show(transaction, resume)
+        if found.collection != collection:
+            raise InputError(f"--resume {resume}: that session records into {found.collection}, not into {collection}")
+        if found.door is not CaptureDoor.WINDOW:
+            raise InputError(f"--resume {resume}: that session is not one of a window; use the admin site")
+        if found.state is CaptureState.ENDED:
+            sessions.resume(transaction, resume)
+        return resume
+
+
+def _browser(settings: Settings, *, is_visible: bool) -> Path:
+    from browsers.engines.chromium.executable import find_chromium
+    from browsers.engines.interface import BrowserMissing
+
+    has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if is_visible and sys.platform != "darwin" and not has_display:
+        raise InputError(
+            "no window can be opened: DISPLAY and WAYLAND_DISPLAY are not set; use a browser of your own with "
+            f"`{command('session start')}`"
+        )
+    try:
+        return find_chromium(settings.browsers.executable)
+    except BrowserMissing as error:
+        raise InputError(str(error)) from error
+
+
+def _end(browser: subprocess.Popen[bytes]) -> None:
+    """End the browser with all of its processes."""
+    import signal
+    from contextlib import suppress
+
+    if browser.poll() is None:
+        browser.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            browser.wait(10)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(browser.pid, signal.SIGKILL)
+    browser.wait()
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
