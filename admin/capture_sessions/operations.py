@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from admin.capture_sessions import sessions
+from admin.capture_sessions.harvest import HarvestFromSession, make_harvest
 from admin.capture_sessions.sessions import CaptureAccess, CapturePageView, CaptureSessionView, NewCaptureSession
+from admin.harvests.definitions.definition import HarvestView
 from admin.models.operation import Operation
 from admin.models.transaction import Right
 
@@ -76,6 +78,17 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         sessions.resume,
         "Go on with a paused or an ended capture session.",
         output=CaptureSessionView,
+    ),
+    Operation(
+        "session.make-harvest",
+        "POST",
+        "/capture-sessions/{session}/harvest",
+        Right.CURATE,
+        make_harvest,
+        "Make a harvest with the pages of a capture session as seeds.",
+        input=HarvestFromSession,
+        output=HarvestView,
+        status=201,
     ),
     Operation(
         "session.end",

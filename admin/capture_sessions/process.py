@@ -30,6 +30,9 @@ from browsers.visit import FleetUnavailable
 log = logging.getLogger(__name__)
 type Wait = Callable[[float], bool]
 """A function that waits so many seconds at most, and returns True when the process is asked to end."""
+_CONTROL_SECONDS: Final = 3.0
+"""Longest wait for the proxy's answer. The socket of a proxy that died takes requests, which nobody answers until the
+same thread has started the next proxy."""
 _IDLE_SECONDS: Final = 60.0
 """The proxy ends when no session was open for so long."""
 
@@ -62,7 +65,8 @@ def running_proxy(
     except (StartError, PortError) as error:
         raise ProxyMissing(str(error)) from error
     try:
-        with closing(Control(addresses.controls[0], control_token(chosen.home))) as control:
+        token = control_token(chosen.home)
+        with closing(Control(addresses.controls[0], token, timeout_seconds=_CONTROL_SECONDS)) as control:
 
             def tick() -> None:
                 try:

@@ -80,6 +80,7 @@ NAVIGATION: Final = (
             NavigationEntry("Schedules", "schedules.index"),
             NavigationEntry("Templates", "templates.index"),
             NavigationEntry("Crawler traps", "domains.trap_lists.index"),
+            NavigationEntry("Capture", "capture.index"),
             NavigationEntry("Permissions", "permissions.index"),
             NavigationEntry("Calendar", "load_calendar.show"),
             NavigationEntry("Reports", "reports.show"),

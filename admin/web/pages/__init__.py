@@ -11,6 +11,7 @@ from flask import Blueprint
 
 from admin.web.pages import (
     audit,
+    capture,
     collections,
     curation,
     domains,
@@ -39,6 +40,7 @@ ALL_PAGES: Final[tuple[Blueprint, ...]] = (
     logs.BLUEPRINT,
     collections.BLUEPRINT,
     *curation.BLUEPRINTS,
+    capture.BLUEPRINT,
     qa.BLUEPRINT,
     fleet.BLUEPRINT,
     audit.BLUEPRINT,

@@ -1,0 +1,156 @@
+"""These pages make capture sessions, show what is kept while a person captures by hand, and end them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from flask import Blueprint, request
+from werkzeug.wrappers import Response
+
+from admin.capture_sessions import harvest, sessions
+from admin.capture_sessions.harvest import HarvestFromSession
+from admin.capture_sessions.recording import session_folder
+from admin.capture_sessions.session_log import last_kept_urls
+from admin.capture_sessions.sessions import CaptureAccess, CaptureSessionView, NewCaptureSession
+from admin.models.capture_tables import CaptureDoor, CaptureState
+from admin.models.errors import Forbidden, IllegalState, NotFound
+from admin.models.transaction import Right
+from admin.web.forms import Form
+from admin.web.page import done, needs, page, reading, transaction, visitor
+
+BLUEPRINT: Final = Blueprint("capture", __name__, url_prefix="/capture")
+_DONE: Final = {
+    "pause": "The recording is paused. What the browser fetches now is not kept.",
+    "resume": "The recording goes on within seconds.",
+    "end": "The session ends within seconds. Its WARC files are closed then.",
+}
+
+
+@BLUEPRINT.get("", endpoint="index")
+@needs(Right.READ)
+def index() -> Response:
+    """Show capture sessions."""
+    collection = request.args.get("collection", "").strip()[:255]
+    with reading() as opened:
+        found = sessions.list_sessions(opened, collection, after=request.args.get("after"))
+    return page("capture/index.html", sessions=found, collection=collection)
+
+
+@BLUEPRINT.route("/start", methods=["GET", "POST"], endpoint="start")
+@needs(Right.OPERATE)
+def start() -> Response:
+    """Make a capture session for the person's own browser."""
+    texts = dict.fromkeys(("collection", "title", "description", "hours"), "")
+    form = Form({**texts, "keeps_secrets": False, "keeps_cookies": True}, switches=("keeps_secrets", "keeps_cookies"))
+    if form.is_sent:
+
+        def save(given: NewCaptureSession) -> CaptureSessionView:
+            with transaction() as opened:
+                return sessions.start(opened, given)
+
+        made = form.run(save, NewCaptureSession, _given)
+        if made is not None:
+            return done(
+                "The session is open. Configure your browser as this page says.", "capture.show", number=made.id
+            )
+    elif not form.is_kept:
+        form.values["collection"] = request.args.get("collection", "")[:255]
+    return page("capture/start.html", 422 if form.has_problems else 200, form=form)
+
+
+@BLUEPRINT.get("/<int:number>", endpoint="show")
+@needs(Right.READ)
+def show(number: int) -> Response:
+    """Show a capture session, and to its owner what the browser needs."""
+    with reading() as opened:
+        found = sessions.show(opened, number)
+        access: CaptureAccess | None = None
+        if found.door is CaptureDoor.OWN_BROWSER and found.state in (CaptureState.OPEN, CaptureState.PAUSED):
+            try:
+                access = sessions.show_access(opened, number)
+            except (Forbidden, IllegalState):
+                access = None
+    return page(
+        "capture/show.html", **_values(number), access=access, form=Form({"name": f"{found.run}", "template": ""})
+    )
+
+
+@BLUEPRINT.get("/<int:number>/live", endpoint="live")
+@needs(Right.READ)
+def live(number: int) -> Response:
+    """Show the part of a session's page that changes while a person captures."""
+    return page("capture/live.html", **_values(number))
+
+
+@BLUEPRINT.post("/<int:number>/<any(pause, resume, end):action>", endpoint="act")
+@needs(Right.OPERATE)
+def act(number: int, action: str) -> Response:
+    """Pause a session, go on with it, or end it."""
+    steps = {"pause": sessions.pause, "resume": sessions.resume, "end": sessions.end}
+    with transaction() as opened:
+        steps[action](opened, number)
+    return done(_DONE[action], "capture.show", number=number)
+
+
+@BLUEPRINT.get("/<int:number>/pages", endpoint="pages")
+@needs(Right.READ)
+def pages(number: int) -> Response:
+    """Show all pages of a session in the order of the visits."""
+    with reading() as opened:
+        found = sessions.show(opened, number)
+        listed = sessions.list_pages(opened, number, after=request.args.get("after"))
+    return page("capture/pages.html", session=found, pages=listed)
+
+
+@BLUEPRINT.get("/<int:number>/seeds.txt", endpoint="seeds")
+@needs(Right.READ)
+def seeds(number: int) -> Response:
+    """Download the URLs of the pages as a list of seeds."""
+    with reading() as opened:
+        urls = sessions.page_urls(opened, number)
+    name = f"attachment; filename=manual-{number}-seeds.txt"
+    return Response("".join(f"{url}\n" for url in urls), mimetype="text/plain", headers={"Content-Disposition": name})
+
+
+@BLUEPRINT.post("/<int:number>/harvest", endpoint="harvest")
+@needs(Right.CURATE)
+def make_harvest(number: int) -> Response:
+    """Make a harvest whose seeds are the pages of the session."""
+    form = Form({"name": "", "template": ""})
+
+    def save(given: HarvestFromSession) -> str:
+        with transaction() as opened:
+            return harvest.make_harvest(opened, number, given).name
+
+    made = form.run(save, HarvestFromSession, lambda sent: {**sent, "template": sent.get("template") or None})
+    if made is not None:
+        return done(f"Harvest {made} was made. It is not active yet.", "harvests.show", name=made)
+    return page("capture/show.html", 422, **_values(number), access=None, form=form)
+
+
+@BLUEPRINT.get("/ca.pem", endpoint="ca")
+@needs(Right.READ)
+def ca() -> Response:
+    """Download the certificate of the recording proxies, which a person's browser must trust."""
+    with reading() as opened:
+        path = opened.settings.home / "ca" / "ca.pem"
+    try:
+        pem = path.read_bytes()
+    except FileNotFoundError as error:
+        raise NotFound("certificate; the first recording proxy of the home makes it", "ca.pem") from error
+    headers = {"Content-Disposition": "attachment; filename=ghostfleet-ca.pem"}
+    return Response(pem, mimetype="application/x-x509-ca-cert", headers=headers)
+
+
+def _values(number: int) -> dict[str, Any]:
+    with reading() as opened:
+        found = sessions.show(opened, number)
+        newest = sessions.last_pages(opened, number)
+        folder = session_folder(opened.settings, found.collection, number)
+        may_steer = visitor().may("operate") and sessions.may_steer(opened, sessions.find(opened, number))
+    return {"session": found, "pages": newest, "urls": last_kept_urls(folder), "may_steer": may_steer}
+
+
+def _given(sent: dict[str, Any]) -> dict[str, Any]:
+    """Return what the form sent as the input of the use case. Empty hours are those of the setting."""
+    return {**sent, "hours": sent.get("hours") or None}

@@ -1,0 +1,250 @@
+"""Capture sessions of people's own browsers, with a real recording proxy, its kill, and a site with a login."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import httpx
+import pytest
+from support.archive.secret_search import files_with
+from support.origins.login_site import PASSWORD, USER, LoginSite
+from support.processes.waiting import until
+
+from admin.capture_sessions import sessions
+from admin.capture_sessions.process import RunningProxy, running_proxy, tick_steadily
+from admin.capture_sessions.proxy_access import CHECK_URL
+from admin.capture_sessions.recording import CaptureRecording, Taken
+from admin.capture_sessions.sessions import CaptureAccess, CaptureSessionView, NewCaptureSession
+from admin.models.capture_tables import CaptureSession, CaptureState
+from admin.models.database import Database, open_database
+from admin.models.errors import IllegalState
+from admin.models.transaction import COMMAND_LINE
+from archive.settings.load import Settings, load
+
+pytestmark = pytest.mark.timeout(300)
+NAVIGATE = {"Upgrade-Insecure-Requests": "1", "Sec-Fetch-Dest": "document"}
+
+
+@dataclass
+class Hand:
+    """A person at work: the database, the proxy, and the recording of the capture process."""
+
+    settings: Settings
+    database: Database
+    proxy: RunningProxy
+    recording: CaptureRecording
+
+    def start(self, **given: object) -> int:
+        """Make a session, and let the proxy serve it."""
+        with self.database.transaction(COMMAND_LINE) as transaction:
+            number = sessions.start(transaction, NewCaptureSession.model_validate({"collection": "hand", **given})).id
+        self.recording.tick()
+        return number
+
+    def tick(self) -> None:
+        """Do what the process does several times a second."""
+        self.proxy.tick()
+        tick_steadily(self.recording)
+
+    def do(self, step: Callable[..., object], number: int) -> None:
+        """Take a step of a session, and let the process see it."""
+        with self.database.transaction(COMMAND_LINE) as transaction:
+            step(transaction, number)
+        self.recording.tick()
+
+    def view(self, number: int) -> CaptureSessionView:
+        """The session as the site shows it."""
+        with self.database.reading(COMMAND_LINE) as reading:
+            return sessions.show(reading, number)
+
+    def access(self, number: int) -> CaptureAccess:
+        """Proxy and credentials."""
+        with self.database.reading(COMMAND_LINE) as reading:
+            return sessions.show_access(reading, number)
+
+    @contextmanager
+    def browser(self, number: int, password: str = "") -> Iterator[httpx.Client]:
+        """A client with the credentials of the session."""
+        access = self.access(number)
+        proxy = httpx.Proxy(f"http://{self.proxy.addresses.proxy}", auth=(access.user, password or access.password))
+        with httpx.Client(proxy=proxy, trust_env=False, timeout=60, follow_redirects=True) as client:
+            yield client
+
+    def until(self, number: int, urls: int) -> CaptureSessionView:
+        """The session as soon as so many URLs are counted."""
+
+        def counted() -> CaptureSessionView | None:
+            self.tick()
+            found = self.view(number)
+            return found if found.urls >= urls else None
+
+        return until(counted, what=f"{urls} URLs")
+
+
+@pytest.fixture
+def hand(home: object) -> Iterator[Hand]:
+    settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": {"port": 0}}, environment={})
+    database = open_database(settings)
+    with running_proxy(settings, print, lambda: False, is_window=False) as proxy:
+        recording = CaptureRecording(settings, database, proxy.control, "this process", None)
+        yield Hand(settings, database, proxy, recording)
+        recording.close()
+    database.close()
+
+
+@pytest.fixture
+def site() -> Iterator[LoginSite]:
+    with LoginSite() as site:
+        yield site
+
+
+def test_what_a_browser_of_ones_own_fetches_is_kept_until_the_end(hand: Hand, site: LoginSite) -> None:
+    number = hand.start(title="By hand")
+    with hand.browser(number) as browser:
+        assert "You are recording into hand" in browser.get(CHECK_URL).text
+        assert browser.get(f"{CHECK_URL}ca.pem").text.startswith("-----BEGIN CERTIFICATE")
+        browser.get(site.url("/"), headers=NAVIGATE)
+        browser.get(site.url("/missing"))
+        found = hand.until(number, 2)
+        assert (found.state, found.pages, found.novel, found.failed) == (CaptureState.OPEN, 1, 2, 0)
+
+        hand.do(sessions.pause, number)
+        assert "is paused" in browser.get(CHECK_URL).text
+        browser.get(site.url("/while-paused"))
+        hand.do(sessions.resume, number)
+        browser.get(site.url("/"), headers=NAVIGATE)
+        found = hand.until(number, 3)
+        assert (found.pages, found.urls, found.known) == (2, 3, 1)
+
+    def titled() -> bool:
+        hand.tick()
+        with hand.database.reading(COMMAND_LINE) as reading:
+            return [page.title for page in sessions.list_pages(reading, number).items] == ["Log in & read"] * 2
+
+    until(titled, what="the titles")
+    hand.do(sessions.end, number)
+    found = hand.view(number)
+    assert (found.state, found.urls) == (CaptureState.ENDED, 3)
+    files = sorted(path.name for path in hand.settings.archive_dir("hand").iterdir())
+    assert files
+    assert all(name.startswith(f"hand-manual-{number}-") and name.endswith(".warc.gz") for name in files)
+    with pytest.raises(IllegalState):
+        hand.access(number)
+    hand.do(sessions.resume, number)
+    with hand.browser(number) as browser:
+        browser.get(site.url("/again"))
+    assert hand.until(number, 4).state is CaptureState.OPEN
+
+
+def test_a_wrong_password_and_an_ended_session_are_refused(hand: Hand, site: LoginSite) -> None:
+    number = hand.start()
+    with hand.browser(number, "x" * 43) as browser:
+        assert browser.get(site.url("/")).status_code == 407
+    with httpx.Client(proxy=f"http://{hand.proxy.addresses.proxy}", trust_env=False) as client:
+        assert client.get(site.url("/")).status_code == 407
+        pac = client.build_request("GET", f"http://{hand.proxy.addresses.proxy}/proxy.pac")
+    with httpx.Client(trust_env=False) as client:
+        assert f'return "PROXY {hand.proxy.addresses.proxy}"' in client.send(pac).text
+    with hand.browser(number) as browser:
+        hand.do(sessions.end, number)
+        assert browser.get(site.url("/")).status_code == 407
+    assert not list(hand.settings.archive_dir("hand").glob("*")) or hand.view(number).urls == 0
+
+
+def test_what_a_person_types_stands_nowhere(hand: Hand, site: LoginSite) -> None:
+    number = hand.start()
+    with hand.browser(number) as browser:
+        browser.get(site.url("/"), headers=NAVIGATE)
+        browser.post(site.url("/login"), data={"user": USER, "password": PASSWORD}, headers=NAVIGATE)
+        browser.post(site.url("/login"), json={"user": USER, "Password": PASSWORD})
+        browser.post(site.url("/login"), files={"password": (None, PASSWORD)})
+        browser.get(site.url("/inside"), auth=(USER, PASSWORD.replace("ß", "s")))
+        browser.get(site.url("/nothing"), params={"passwd": PASSWORD})
+    hand.until(number, 9)
+    hand.do(sessions.end, number)
+    assert PASSWORD.encode() in site.bodies[1] or PASSWORD.encode() in site.bodies[2], "the site gets the password"
+    assert files_with(PASSWORD, hand.settings.home) == []
+    basic = base64.b64encode(f"{USER}:{PASSWORD.replace('ß', 's')}".encode()).decode()
+    assert files_with(basic, hand.settings.home) == []
+    assert files_with(hand_token(hand, number), hand.settings.home) == [], "the proxy's own password is not recorded"
+
+
+def hand_token(hand: Hand, number: int) -> str:
+    """The password of the session, which is not stored."""
+    from admin.capture_sessions.proxy_access import token_of
+
+    with hand.database.reading(COMMAND_LINE) as reading:
+        return token_of(hand.settings, sessions.find(reading, number).proxy_session)
+
+
+def test_secrets_and_cookies_are_kept_or_not_as_the_person_chose(hand: Hand, site: LoginSite) -> None:
+    kept, bare = hand.start(keeps_secrets=True), hand.start(collection="bare", keeps_cookies=False)
+    for number in (kept, bare):
+        with hand.browser(number) as browser:
+            browser.post(site.url("/login"), data={"user": USER, "password": PASSWORD})
+        hand.until(number, 2)
+        hand.do(sessions.end, number)
+    assert next(name for name in files_with(PASSWORD, hand.settings.home) if "/archive/" in name).startswith(
+        "collections/hand/"
+    )
+    assert not [name for name in files_with("token=yes", hand.settings.home) if "/bare/" in name]
+    assert files_with("token=yes", hand.settings.home)
+
+
+def test_a_killed_proxy_and_a_killed_process_lose_nothing(hand: Hand, site: LoginSite) -> None:
+    number = hand.start()
+    with hand.browser(number) as browser:
+        browser.get(site.url("/"), headers=NAVIGATE)
+    assert hand.until(number, 1).pages == 1
+    (pid,) = children_named("proxy-0", hand.settings)
+    os.kill(pid, signal.SIGKILL)
+
+    def served() -> bool:
+        hand.tick()
+        try:
+            with hand.browser(number) as browser:
+                return browser.get(site.url("/second"), timeout=2).status_code == 401  # nobody ticks meanwhile
+        except httpx.TransportError:
+            return False
+
+    until(served, what="the new proxy", within=60)
+    found = hand.until(number, 2)
+    assert found.pages == 1
+
+    other = CaptureRecording(hand.settings, hand.database, hand.proxy.control, "another process", None)
+    other.tick()
+    assert not other.has_live, "the session has an owner that lives"
+    with pytest.raises(Taken):
+        CaptureRecording(hand.settings, hand.database, hand.proxy.control, "a third", number).tick()
+    with hand.database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.get_one(CaptureSession, number).heard = 1  # as if the silence had lasted
+    hand.proxy.control.finish(hand.recording._live[number].proxy, wait_seconds=30)
+    other.tick()
+    assert other.has_live
+    again = hand.view(number)
+    assert (again.urls, again.pages) == (found.urls, found.pages), "the log is counted once"
+    other.close()
+    hand.recording._live.clear()
+
+
+def test_a_session_ends_by_itself(hand: Hand) -> None:
+    expired, idle = hand.start(), hand.start()
+    with hand.database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.get_one(CaptureSession, expired).expires = 1
+        transaction.session.get_one(CaptureSession, idle).created = 1
+    hand.recording.tick()
+    assert [hand.view(number).state for number in (expired, idle)] == [CaptureState.ENDED] * 2
+    assert "its time was over" in hand.view(expired).error
+    assert "capture.idle_minutes" in hand.view(idle).error
+
+
+def children_named(title: str, settings: Settings) -> list[int]:
+    """Process ids of the children of this home with the title."""
+    from support.processes.ghostfleet_command import processes_of
+
+    return [pid for pid, text in processes_of(settings.home).items() if text == f"ghostfleet: {title}"]
