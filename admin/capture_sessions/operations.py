@@ -13,7 +13,7 @@ from admin.models.transaction import Right
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
     Operation(
-        "session.list",
+        "capture-session.list",
         "GET",
         "/capture-sessions",
         Right.READ,
@@ -23,7 +23,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         is_list=True,
     ),
     Operation(
-        "session.start",
+        "capture-session.start",
         "POST",
         "/capture-sessions",
         Right.OPERATE,
@@ -34,7 +34,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         status=201,
     ),
     Operation(
-        "session.show",
+        "capture-session.show",
         "GET",
         "/capture-sessions/{session}",
         Right.READ,
@@ -43,7 +43,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         output=CaptureSessionView,
     ),
     Operation(
-        "session.list-pages",
+        "capture-session.list-pages",
         "GET",
         "/capture-sessions/{session}/pages",
         Right.READ,
@@ -53,7 +53,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         is_list=True,
     ),
     Operation(
-        "session.show-access",
+        "capture-session.show-access",
         "GET",
         "/capture-sessions/{session}/access",
         Right.OPERATE,
@@ -62,7 +62,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         output=CaptureAccess,
     ),
     Operation(
-        "session.pause",
+        "capture-session.pause",
         "POST",
         "/capture-sessions/{session}/pause",
         Right.OPERATE,
@@ -71,7 +71,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         output=CaptureSessionView,
     ),
     Operation(
-        "session.resume",
+        "capture-session.resume",
         "POST",
         "/capture-sessions/{session}/resume",
         Right.OPERATE,
@@ -80,7 +80,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         output=CaptureSessionView,
     ),
     Operation(
-        "session.make-harvest",
+        "capture-session.make-harvest",
         "POST",
         "/capture-sessions/{session}/harvest",
         Right.CURATE,
@@ -91,7 +91,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         status=201,
     ),
     Operation(
-        "session.end",
+        "capture-session.end",
         "POST",
         "/capture-sessions/{session}/end",
         Right.OPERATE,

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import html
 import logging
+import os
 import re
+import socket
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,7 +120,8 @@ class CaptureRecording:
             query = query.where(CaptureSession.id == self._only) if self._only is not None else query
             found = []
             for row in transaction.session.scalars(query.with_for_update(skip_locked=True)):
-                is_silent = row.heard is None or row.heard < transaction.now - SILENT_SECONDS * _MICROS
+                is_late = row.heard is None or row.heard < transaction.now - SILENT_SECONDS * _MICROS
+                is_silent = is_late or _has_died(row.worker)
                 if row.worker not in ("", self._owner) and not is_silent:
                     if self._only is not None:
                         raise Taken(f"capture session {row.id} is recorded by another process; end it there first")
@@ -316,6 +319,21 @@ def _page_row(session: int, number: int, page: OpenedPage) -> CapturePage:
 
 def _mode(state: CaptureState) -> Literal["record", "live"]:
     return "live" if state is CaptureState.PAUSED else "record"
+
+
+def _has_died(owner: str) -> bool:
+    """Return whether the owner (`admin.qa.leases.new_owner`) was a process of this machine that has ended."""
+    host, _, rest = owner.partition(":")
+    pid = rest.partition(":")[0]
+    if host != socket.gethostname() or not pid.isdecimal():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def end_closed(database: Database, number: int, trouble: str) -> None:

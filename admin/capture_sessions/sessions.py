@@ -9,6 +9,7 @@ from pydantic import Field
 from sqlalchemy import func, select
 
 from admin.capture_sessions.proxy_access import CHECK_URL, access_of
+from admin.fleet.home_folder import HomeError
 from admin.models.capture_tables import (
     CAPTURE_STEPS,
     CaptureDoor,
@@ -125,7 +126,7 @@ def start(
     transaction.session.add(row)
     transaction.session.flush()
     new = {"collection": row.collection, "door": row.door, "keeps_secrets": row.keeps_secrets, "expires": row.expires}
-    transaction.audit("session.start", ENTITY, row.id, row.collection, new=new)
+    transaction.audit("capture-session.start", ENTITY, row.id, row.collection, new=new)
     return CaptureSessionView.model_validate(row)
 
 
@@ -207,7 +208,12 @@ def show_access(transaction: Transaction, session: int) -> CaptureAccess:
         raise IllegalState(f"capture session {session} is {row.state}; resume it first")
     if row.door is not CaptureDoor.OWN_BROWSER:
         raise IllegalState(f"capture session {session} is recorded in a window, which has its own access")
-    access = access_of(transaction.settings, row)
+    try:
+        access = access_of(transaction.settings, row)
+    except HomeError as error:
+        raise IllegalState(
+            "no recording proxy has run in this home yet, so that there is no password; start `ghostfleet up`"
+        ) from error
     return CaptureAccess(
         proxy=access.address,
         user=access.user,
@@ -219,7 +225,7 @@ def show_access(transaction: Transaction, session: int) -> CaptureAccess:
 
 def pause(transaction: Transaction, session: int) -> CaptureSessionView:
     """Keep nothing from now on; the browser goes on. Raises NotFound, IllegalState and Forbidden."""
-    return _step(transaction, session, CaptureState.PAUSED, "session.pause")
+    return _step(transaction, session, CaptureState.PAUSED, "capture-session.pause")
 
 
 def resume(transaction: Transaction, session: int) -> CaptureSessionView:
@@ -232,12 +238,12 @@ def resume(transaction: Transaction, session: int) -> CaptureSessionView:
         row.ended, row.error = None, ""
         row.expires = transaction.now + round(transaction.settings.capture.longest_hours * _HOUR)
         row.last_kept = transaction.now
-    return _step(transaction, session, CaptureState.OPEN, "session.resume")
+    return _step(transaction, session, CaptureState.OPEN, "capture-session.resume")
 
 
 def end(transaction: Transaction, session: int) -> CaptureSessionView:
     """End a capture session. Its WARC files are closed within seconds. Raises NotFound, IllegalState and Forbidden."""
-    return _step(transaction, session, CaptureState.ENDING, "session.end")
+    return _step(transaction, session, CaptureState.ENDING, "capture-session.end")
 
 
 def find(transaction: Transaction, session: int) -> CaptureSession:

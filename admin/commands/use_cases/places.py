@@ -34,7 +34,7 @@ NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
     "access-rule": ("capture", "access-rule"),
     "task": ("capture", "task"),
     "qa": ("qa",),
-    "session": ("session",),
+    "capture-session": ("session",),
     "description": ("curate", "description"),
     "exclusion": ("curate", "exclusion"),
     "permission": ("curate", "permission"),

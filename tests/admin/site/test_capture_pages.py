@@ -1,0 +1,97 @@
+"""admin/web/pages/capture: sessions are made, shown with what the browser needs, paused, ended and harvested."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from support.web.site_server import RunningSite, send_form
+
+from admin.models.capture_tables import CapturePage, CaptureSession, CaptureState
+from admin.models.people_tables import Role
+from admin.models.transaction import COMMAND_LINE
+from archive.crawl_log import FILE_NAME
+from archive.files import make_folder
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def number(stocked_site: RunningSite, curator: httpx.Client) -> int:
+    """A session that the curator made, with two pages and a log."""
+    (stocked_site.home / "control.token").write_text("the secret of the home", "ascii")
+    answer = send_form(curator, "/capture/start", collection="hand", title=HOSTILE, hours="2", keeps_cookies="on")
+    assert answer.status_code == 303, answer.text
+    session = int(answer.headers["location"].rpartition("/")[2])
+    with stocked_site.database.transaction(COMMAND_LINE) as transaction:
+        row = transaction.session.get_one(CaptureSession, session)
+        row.pages, row.urls = 2, 3
+        for at, (url, title) in enumerate((("http://a.org/", HOSTILE), ("http://a.org/two", "")), 1):
+            transaction.session.add(
+                CapturePage(session_id=session, number=at, url=url, title=title, mime="text/html", captured=10**15)
+            )
+    folder = stocked_site.home / "collections" / "hand" / "sessions" / f"manual-{session}"
+    make_folder(folder)
+    line = f"2026-11-27T07:44:26.974Z   200        175 http://a.org/{HOSTILE} - - text/html #000 - - - navigation\n"
+    (folder / FILE_NAME).write_text(line.replace("<", "%3C"), "utf-8")
+    return session
+
+
+def test_the_owner_sees_what_the_browser_needs_and_nobody_else(
+    number: int, stocked_site: RunningSite, curator: httpx.Client
+) -> None:
+    shown = curator.get(f"/capture/{number}").text
+    assert "127.0.0.1:8100" in shown
+    assert "http://recording.ghostfleet.invalid/" in shown
+    assert "Trusted Root Certification Authorities" in shown
+    assert HOSTILE not in shown
+    with stocked_site.client(Role.OPERATOR) as other:
+        theirs = other.get(f"/capture/{number}")
+        assert theirs.status_code == 200
+        assert "alone sees its password" in theirs.text
+        assert "<code>127.0.0.1:8100</code>" not in theirs.text
+        assert send_form(other, f"/capture/{number}/end").status_code == 403
+    with stocked_site.client(Role.READER) as reader:
+        assert reader.get("/capture/start").status_code == 403
+        assert send_form(reader, f"/capture/{number}/pause").status_code == 403
+    assert curator.get("/capture/999").status_code == 404
+    for path in ("/capture", f"/capture/{number}/live", f"/capture/{number}/pages"):
+        assert HOSTILE not in curator.get(path).text
+    assert "http://a.org/%3Cscript" in curator.get(f"/capture/{number}/live").text
+
+
+def test_a_session_is_paused_resumed_and_ended(number: int, stocked_site: RunningSite, curator: httpx.Client) -> None:
+    states = []
+    for action in ("pause", "resume", "end"):
+        assert send_form(curator, f"/capture/{number}/{action}").status_code == 303
+        with stocked_site.database.reading(COMMAND_LINE) as reading:
+            states.append(reading.session.get_one(CaptureSession, number).state)
+    assert states == [CaptureState.PAUSED, CaptureState.OPEN, CaptureState.ENDING]
+    assert send_form(curator, f"/capture/{number}/pause").status_code == 409
+
+
+def test_the_pages_of_a_session_become_seeds(number: int, curator: httpx.Client) -> None:
+    listed = curator.get(f"/capture/{number}/seeds.txt")
+    assert listed.text == "http://a.org/\nhttp://a.org/two\n"
+    made = send_form(curator, f"/capture/{number}/harvest", name="From hand", template="")
+    assert made.status_code == 303, made.text
+    assert "a.org" in curator.get("/harvests/From%20hand").text
+    again = send_form(curator, f"/capture/{number}/harvest", name="From hand", template="")
+    assert again.status_code == 422
+
+
+def test_bad_input_is_named(curator: httpx.Client) -> None:
+    for given, words in (({"collection": "a b"}, "collection"), ({"collection": "a", "hours": "0"}, "hours")):
+        answer = send_form(curator, "/capture/start", **given)
+        assert answer.status_code == 422
+        assert words in answer.text
+
+
+@pytest.mark.browser
+def test_axe_finds_nothing_serious(number: int, open_context: object) -> None:
+    for scheme in ("light", "dark"):
+        page = open_context(scheme, True).new_page()  # type: ignore[operator]
+        for path in ("/capture", "/capture/start", f"/capture/{number}", f"/capture/{number}/pages"):
+            page.goto(path)
+            found = Axe().run(page).response["violations"]
+            assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], path

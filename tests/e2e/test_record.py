@@ -1,0 +1,130 @@
+"""`ghostfleet record` from the window to the viewer: a login is typed, the window is closed, the session goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from support.archive.secret_search import files_with
+from support.origins.login_site import PASSWORD, USER, LoginSite
+from support.processes.machine_needs import free_port
+from support.processes.waiting import until
+
+from bench.process import our_command, source_environment
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+
+@contextmanager
+def recording(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any], str]]:
+    """Run `record` with a window that a program steers; yield the process, its first line and the port."""
+    port = free_port()
+    command = our_command(
+        "record", "hand", *arguments, "--headless", "--json", "--allow-private", "--debugging-port", str(port),
+        "--home", str(home),
+    )  # fmt: skip
+    process = subprocess.Popen(command, env=source_environment(), stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        yield process, json.loads(process.stdout.readline()), f"http://127.0.0.1:{port}"
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=90)
+
+
+@contextmanager
+def steered(address: str) -> Iterator[tuple[Browser, Page]]:
+    def answers() -> bool:
+        try:
+            return httpx.get(f"{address}/json/version").is_success
+        except httpx.TransportError:
+            return False
+
+    until(answers, what="the window", within=60)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.connect_over_cdp(address)
+        yield browser, browser.contexts[0].pages[0]
+
+
+def ended(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """The last line of the command, which must end well."""
+    out, _ = process.communicate(timeout=90)
+    assert process.returncode == 0, out
+    found: dict[str, Any] = json.loads(out.splitlines()[-1])
+    return found
+
+
+def test_a_login_is_recorded_in_a_window_and_resumed(home: Path) -> None:
+    with LoginSite() as site:
+        with recording(home, site.url("/")) as (process, ready, address):
+            with steered(address) as (browser, page):
+                page.fill("#user", USER)
+                page.fill("#password", PASSWORD)
+                page.click("#send")
+                page.get_by_role("heading", name="Inside").wait_for()
+                browser.new_browser_cdp_session().send("Browser.close")
+            last = ended(process)
+        assert PASSWORD.encode() in site.bodies[0] or b"gehe1m" in site.bodies[0], "the site gets the password"
+        assert [(each["url"], each["title"]) for each in last["listed_pages"]] == [
+            (site.url("/"), "Log in & read"), (site.url("/inside"), "Inside"),
+        ]  # fmt: skip
+        assert last["state"] == "ended"
+        log = (home / "collections" / "hand" / "sessions" / f"manual-{ready['session']}" / "crawl.log").read_text()
+        asked = [line.split()[3] for line in log.splitlines() if line.split()[1] != "-5002"]  # blocked by a rule
+        assert [url for url in asked if not url.startswith(site.url(""))] == [], "the window asks nobody else"
+        profile = Path(ready["profile"])
+        assert profile.stat().st_mode & 0o077 == 0
+        assert [name for name in files_with(PASSWORD, home) if not name.startswith("windows/")] == []
+
+        with recording(home, site.url("/second"), "--resume", str(ready["session"])) as (process, _, address):
+            with steered(address) as (_, page):
+                page.get_by_role("heading", name="Second").wait_for()  # the login of the first window goes on
+            process.send_signal(signal.SIGINT)
+            last = ended(process)
+        assert (last["pages"], last["listed_pages"][-1]["title"]) == (3, "Second page")
+    checked = subprocess.run(
+        our_command("check", "hand", "--home", str(home)), env=source_environment(), capture_output=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_a_killed_command_leaves_nothing_running_and_its_session_can_go_on(home: Path) -> None:
+    with LoginSite() as site:
+        with recording(home, site.url("/")) as (process, ready, address):
+            with steered(address) as (_, page):
+                page.locator("#user").wait_for()
+            process.kill()
+            process.wait()
+            pids = [ready["browser_pid"]]
+            os.killpg(pids[0], signal.SIGKILL)  # a person closes the window
+        with recording(home, site.url("/"), "--resume", str(ready["session"])) as (process, _, address):
+            with steered(address) as (_, page):
+                page.locator("#user").wait_for()
+            process.send_signal(signal.SIGINT)
+            assert ended(process)["pages"] >= 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--resume", "7"), "there is no capture session '7'"),
+        ((), "no window can be opened"),
+    ],
+)
+def test_bad_input_is_one_line(home: Path, arguments: tuple[str, ...], words: str) -> None:
+    command = our_command("record", "hand", *arguments, *(("--headless",) if arguments else ()), "--home", str(home))
+    environment = {name: value for name, value in source_environment().items() if "DISPLAY" not in name}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert len(done.stderr.splitlines()) == 1
