@@ -51,8 +51,8 @@ _CHARSET: Final = re.compile(rb"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _MOST_HTML: Final = 200_000
 _TITLE_TRIES: Final = 30
 _C: Final = CAPTURES.c
-_BROWSERS_OWN: Final = ({"domain": "update.googleapis.com"},)
-"""Chromium asks for updates of itself here, whatever its options say."""
+_BROWSERS_OWN: Final = ({"domain": "update.googleapis.com"}, {"domain": "passwordsleakcheck-pa.googleapis.com"})
+"""Chromium asks here for updates of itself, and whether passwords are known to thieves, whatever its options say."""
 _SECRET_HEADERS: Final = ("authorization", "proxy-authorization")
 _REQUEST_COOKIES: Final = ("cookie",)
 _RESPONSE_COOKIES: Final = ("set-cookie",)

@@ -35,6 +35,9 @@ WINDOW_PREFERENCES: Final = json.dumps(
         **json.loads(PREFERENCES),
         "autofill": {"profile_enabled": False, "credit_card_enabled": False},
         "credentials_enable_service": False,
+        # Else a part of the hash of each typed password is sent to Google.
+        "profile": {"password_manager_enabled": False, "password_manager_leak_detection": False},
+        "session": {"restore_on_startup": 1},  # the cookies of a session last until the window is opened again
         "privacy_sandbox": {"m1": {"topics_enabled": False, "fledge_enabled": False, "ad_measurement_enabled": False}},
     }
 )

@@ -25,6 +25,7 @@ PARTS = {
     "admin",
     "scheduler",
     "qa",
+    "capture",
     "harvester-FOCUSED",
     "harvester-SNAPSHOT",
 }
