@@ -13,6 +13,7 @@ from typing import Final
 from sqlalchemy import exists, select
 
 from admin.capture_sessions.recording import RECORDER, CaptureRecording
+from admin.capture_sessions.screens import Screens
 from admin.fleet.fleet import Addresses, Fleet
 from admin.fleet.home_folder import control_token
 from admin.fleet.process import StartError, StartInterrupted
@@ -112,6 +113,8 @@ class CaptureProcess:
     def _record(self, wait: Wait, asked_to_stop: Callable[[], bool]) -> None:
         with running_proxy(self._settings, self._note, asked_to_stop, is_window=False) as proxy:
             recording = CaptureRecording(self._settings, self._database, proxy.control, self.owner, None)
+            screens = Screens(self._settings, recording, proxy.addresses.proxy)
+            recording.before_end = screens.close_session
             last_work = time.monotonic()
             try:
                 while not wait(self._settings.capture.process_seconds):
@@ -122,6 +125,7 @@ class CaptureProcess:
                     elif time.monotonic() - last_work > _IDLE_SECONDS:
                         return
             finally:
+                screens.close()
                 recording.close()
 
 

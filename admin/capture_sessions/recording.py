@@ -11,7 +11,8 @@ import logging
 import os
 import re
 import socket
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -50,6 +51,7 @@ _TITLE: Final = re.compile(rb"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
 _CHARSET: Final = re.compile(rb"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _MOST_HTML: Final = 200_000
 _TITLE_TRIES: Final = 30
+_MOST_SECRET_FIELDS: Final = 200
 _C: Final = CAPTURES.c
 _BROWSERS_OWN: Final = ({"domain": "update.googleapis.com"}, {"domain": "passwordsleakcheck-pa.googleapis.com"})
 """Chromium asks here for updates of itself, and whether passwords are known to thieves, whatever its options say."""
@@ -69,7 +71,8 @@ class _Live:
     proxy: ProxySession
     state: CaptureState
     log: SessionLog
-    heard: Micros = 0
+    redacts: bool
+    """Passwords are left out of the records."""
     titles: dict[int, int] = field(default_factory=dict)
     """Numbers of pages without a title, with the number of looks for it."""
 
@@ -83,6 +86,9 @@ class CaptureRecording:
         self._owner, self._only = owner, only
         self._live: dict[int, _Live] = {}
         self._ports: dict[int, int] = {}
+        self.before_end: Callable[[int], None] = lambda _: None
+        """This function is called with a session's number before the session is closed at the proxy."""
+        self._secret_fields: defaultdict[int, set[str]] = defaultdict(set)
 
     @property
     def has_live(self) -> bool:
@@ -98,6 +104,23 @@ class CaptureRecording:
         """Return host:port of the proxy that serves the session; None for one that is not served."""
         live = self._live.get(session)
         return live.proxy.address if live is not None else None
+
+    def note_secret_field(self, session: int, name: str) -> None:
+        """Leave the values of this form field out of all records of the session from now on.
+
+        The page itself says that the field takes a password. May be called from any thread.
+        """
+        live = self._live.get(session)
+        known = self._secret_fields[session]
+        if live is None or not name or name in known or len(known) >= _MOST_SECRET_FIELDS:
+            return
+        known.add(name)
+        if live.redacts:
+            fields = [*self._settings.capture.secret_fields, *sorted(known)]
+            try:
+                self._control.change(live.proxy, redact_fields=fields)
+            except FleetUnavailable as error:
+                log.warning("the field %r of a password could not be told to the proxy: %s", name[:40], error)
 
     def tick(self) -> None:
         """Compare what is wanted with what the proxy serves, and note what was kept. Raises FleetUnavailable."""
@@ -163,6 +186,7 @@ class CaptureRecording:
             live.proxy = self._control.open(request)
             live.state = state
         if state is CaptureState.ENDING:
+            self.before_end(number)
             counts = self._control.finish(live.proxy, wait_seconds=_FINISH_SECONDS, finish_files=True)
             if counts is None:
                 log.warning("capture session %d has requests in progress, and ends later", number)
@@ -177,7 +201,8 @@ class CaptureRecording:
     def _open(self, number: int, request: SessionRequest, state: CaptureState) -> _Live:
         proxy = self._control.open(request)
         self._ports[number] = proxy.port
-        live = _Live(proxy, state, SessionLog(self.folder(request.collection, number)))
+        log_of_session = SessionLog(self.folder(request.collection, number))
+        live = _Live(proxy, state, log_of_session, redacts=bool(request.redact_fields))
         self._live[number] = live
         return live
 
@@ -197,7 +222,7 @@ class CaptureRecording:
 
     def _request(self, row: CaptureSession) -> SessionRequest:
         settings = self._settings.capture
-        is_window = row.door is CaptureDoor.WINDOW
+        is_window = row.door is not CaptureDoor.OWN_BROWSER
         return SessionRequest(
             collection=row.collection,
             job=run_name(row.id),
@@ -212,7 +237,7 @@ class CaptureRecording:
             unconditional=True,
             notes_navigation=True,
             blocks=_BROWSERS_OWN if is_window else (),
-            redact_fields=() if row.keeps_secrets else tuple(settings.secret_fields),
+            redact_fields=() if row.keeps_secrets else (*settings.secret_fields, *sorted(self._secret_fields[row.id])),
             redact_headers=(
                 *(() if row.keeps_secrets else _SECRET_HEADERS),
                 *(() if row.keeps_cookies else _REQUEST_COOKIES),

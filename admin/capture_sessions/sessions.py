@@ -43,6 +43,8 @@ class NewCaptureSession(InputModel):
     """Record passwords and Authorization headers. Without, they are left out of all records."""
     keeps_cookies: bool = True
     """Record the cookies of requests and responses."""
+    screen: bool = False
+    """The session gets a browser on this machine, which the person steers in the admin page."""
 
 
 class CaptureSessionView(OutputModel):
@@ -109,6 +111,8 @@ def start(
 ) -> CaptureSessionView:
     """Make a capture session, which is open at once. Raises InvalidInput."""
     transaction.require(Right.OPERATE)
+    if given.screen:
+        door = CaptureDoor.SCREEN
     hours = given.hours or transaction.settings.capture.longest_hours
     row = CaptureSession(
         collection=given.collection,
@@ -207,7 +211,7 @@ def show_access(transaction: Transaction, session: int) -> CaptureAccess:
     if row.state not in (CaptureState.OPEN, CaptureState.PAUSED):
         raise IllegalState(f"capture session {session} is {row.state}; resume it first")
     if row.door is not CaptureDoor.OWN_BROWSER:
-        raise IllegalState(f"capture session {session} is recorded in a window, which has its own access")
+        raise IllegalState(f"capture session {session} has a browser of its own, and needs none of yours")
     try:
         access = access_of(transaction.settings, row)
     except HomeError as error:

@@ -39,6 +39,8 @@ class CaptureDoor(StrEnum):
     """A browser window that `ghostfleet record` opens."""
     OWN_BROWSER = "own-browser"
     """The person's own browser, which uses the proxy of the session with its credentials."""
+    SCREEN = "screen"
+    """A browser of the capture process, which the person steers in a page of the admin site."""
 
 
 class CaptureSession(Base):

@@ -13,6 +13,7 @@ from admin.models.database import Database
 from admin.operations import OPERATIONS
 from admin.site.identity import Identity
 from admin.site.live import LiveStreams
+from admin.site.screens import ScreenSockets
 from admin.site.server import SiteServer
 from admin.web.application import Api, create_app
 from admin.web.body_limits import BodyLimits
@@ -32,4 +33,5 @@ def make_server(database: Database, settings: Settings) -> SiteServer:
     names = HostNames(settings.admin.host, settings.admin.site_names, "admin.host_names")
     app = create_app(site, names, PAGES, api)
     live = LiveStreams(database, names, identity.actor_of_cookie)
-    return SiteServer(app, BodyLimits(app).of, live, TaskWorker(settings), settings.admin)
+    screens = ScreenSockets(database, settings.home, names, identity.actor_of_cookie)
+    return SiteServer(app, BodyLimits(app).of, live, screens, TaskWorker(settings), settings.admin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import uvicorn
@@ -16,6 +16,7 @@ from admin.serving.web_server import send_at_once, serve, server_config
 from admin.serving.wsgi_threads import WsgiThreads
 from admin.site.forwarding import Forwarding
 from admin.site.live import PREFIX, LiveStreams, Receive, Scope, Send
+from admin.site.screens import ScreenSockets
 from archive.listener_access import TWO_LENGTHS, Clients, has_two_lengths
 from archive.settings.admin import AdminSettings
 
@@ -26,13 +27,14 @@ _GRACE_SECONDS: Final = 5
 class _Server(uvicorn.Server):
     """The server ends live streams first when it stops; it would wait for them otherwise."""
 
-    def __init__(self, live: LiveStreams, config: uvicorn.Config) -> None:
+    def __init__(self, streams: Sequence[LiveStreams | ScreenSockets], config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._live = live
+        self._streams = streams
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop, streams first."""
-        self._live.stop()
+        for each in self._streams:
+            each.stop()
         await super().shutdown(sockets)
 
 
@@ -44,6 +46,7 @@ class SiteServer:
         app: Flask,
         body_limit: Callable[[Any], int],
         live: LiveStreams,
+        screens: ScreenSockets,
         tasks: TaskWorker,
         admin: AdminSettings,
     ) -> None:
@@ -55,10 +58,11 @@ class SiteServer:
         self._tasks = tasks
         self._pages: Any = RequestBodies(WsgiThreads(app, WORKERS), body_limit)
         self._live = live
+        self._screens = screens
         self._clients = Clients(admin.allow_clients)
         self._forwarded = Forwarding(self._served, admin)
         self._server = _Server(
-            live,
+            (live, screens),
             server_config(self._application, grace_seconds=_GRACE_SECONDS, most_at_once=1000),
         )
 
@@ -76,11 +80,15 @@ class SiteServer:
         self._server.should_exit = True
 
     async def _application(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] not in ("http", "websocket"):
             return
         peer, own = scope.get("client") or ("", 0), scope.get("server") or ("", 0)
         if not self._clients.admits(str(peer[0]), str(own[0])):
-            await _refuse(send, 403, "this client's address is not allowed here")
+            if scope["type"] == "http":
+                await _refuse(send, 403, "this client's address is not allowed here")
+            return
+        if scope["type"] == "websocket":
+            await self._forwarded(scope, receive, send)
             return
         if has_two_lengths(scope["headers"]):
             await _refuse(send, 400, TWO_LENGTHS)
@@ -88,7 +96,9 @@ class SiteServer:
         await self._forwarded(scope, receive, send)
 
     async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"].startswith(PREFIX):
+        if scope["type"] == "websocket":
+            await self._screens(scope, receive, send)
+        elif scope["path"].startswith(PREFIX):
             await self._live(scope, receive, send)
         else:
             await self._pages(scope, receive, send)

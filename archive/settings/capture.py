@@ -24,6 +24,9 @@ class CaptureSettings(Section):
     process_seconds: float = Field(
         1, gt=0, le=60, description="How often the capture process looks for sessions that were made or changed."
     )
+    most_screens: int = Field(
+        6, ge=0, le=1_000, description="Most browsers that people steer in the admin page at a time."
+    )
     secret_fields: tuple[str, ...] = Field(
         (
             *("password", "passwd", "passwort", "kennwort", "passphrase", "passcode", "pass", "pwd", "pw", "pin"),

@@ -41,7 +41,10 @@ def index() -> Response:
 def start() -> Response:
     """Make a capture session for the person's own browser."""
     texts = dict.fromkeys(("collection", "title", "description", "hours"), "")
-    form = Form({**texts, "keeps_secrets": False, "keeps_cookies": True}, switches=("keeps_secrets", "keeps_cookies"))
+    form = Form(
+        {**texts, "keeps_secrets": False, "keeps_cookies": True, "screen": True},
+        switches=("keeps_secrets", "keeps_cookies", "screen"),
+    )
     if form.is_sent:
 
         def save(given: NewCaptureSession) -> CaptureSessionView:
@@ -50,6 +53,8 @@ def start() -> Response:
 
         made = form.run(save, NewCaptureSession, _given)
         if made is not None:
+            if made.door is CaptureDoor.SCREEN:
+                return done("The session is open.", "capture.screen", number=made.id, url=request.args.get("url", ""))
             return done(
                 "The session is open. Configure your browser as this page says.", "capture.show", number=made.id
             )
@@ -73,6 +78,20 @@ def show(number: int) -> Response:
     return page(
         "capture/show.html", **_values(number), access=access, form=Form({"name": f"{found.run}", "template": ""})
     )
+
+
+@BLUEPRINT.get("/<int:number>/screen", endpoint="screen")
+@needs(Right.OPERATE)
+def screen(number: int) -> Response:
+    """Show the browser of the session, which the person steers."""
+    with reading() as opened:
+        found = sessions.show(opened, number)
+        if not sessions.may_steer(opened, sessions.find(opened, number)):
+            raise Forbidden(f"capture session {number} belongs to {found.owner}")
+        if found.door is not CaptureDoor.SCREEN or found.state not in (CaptureState.OPEN, CaptureState.PAUSED):
+            raise NotFound("open screen of capture session", number)
+    url = request.args.get("url", "")[:2_000]
+    return page("capture/screen.html", **_values(number), url=url)
 
 
 @BLUEPRINT.get("/<int:number>/live", endpoint="live")

@@ -22,7 +22,9 @@ def upgrade() -> None:
         sa.Column("description", sa.Text(), nullable=False),
         sa.Column("owner", sa.String(length=255), nullable=False),
         sa.Column(
-            "door", sa.Enum("window", "own-browser", name="capturedoor", native_enum=False, length=32), nullable=False
+            "door",
+            sa.Enum("window", "own-browser", "screen", name="capturedoor", native_enum=False, length=32),
+            nullable=False,
         ),
         sa.Column(
             "state",

@@ -1,0 +1,414 @@
+"""A person steers a browser in a page of the admin site: keys, mouse, dialogs, files, tabs, logins, isolation."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from support.archive.secret_search import files_with
+from support.processes.waiting import until
+from support.web.site_server import RunningSite, running_site, send_form
+
+from admin.capture_sessions.process import CaptureProcess
+from admin.models.capture_tables import CaptureSession, CaptureState
+from admin.models.database import Database, open_database
+from admin.models.people_tables import Role
+from admin.models.transaction import COMMAND_LINE
+from archive.settings.load import load
+from browsers.engines.chromium.executable import find_chromium
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+PASSWORD = "Fl1eder&Busch-9"
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Tried page</title>
+<style>body{margin:0;font:16px sans-serif}*{box-sizing:border-box}.at{position:absolute;width:280px;height:30px}</style>
+<input id="text" class="at" style="left:10px;top:10px">
+<textarea id="area" class="at" style="left:10px;top:50px"></textarea>
+<select id="choice" class="at" style="left:10px;top:90px"><option>one<option>two<option>three</select>
+<input id="day" type="date" class="at" style="left:10px;top:130px">
+<input id="colour" type="color" class="at" style="left:10px;top:170px">
+<input id="files" type="file" multiple class="at" style="left:10px;top:210px">
+<button id="alert" class="at" style="left:10px;top:250px" onclick="alert('Heard?');document.title='alerted'">a</button>
+<button id="confirm" class="at" style="left:10px;top:290px">confirm</button>
+<button id="prompt" class="at" style="left:10px;top:330px">prompt</button>
+<a id="blank" class="at" style="left:10px;top:370px" href="/other" target="_blank">new tab</a>
+<button id="open" class="at" style="left:10px;top:410px" onclick="window.open('/other')">open</button>
+<a id="file" class="at" style="left:10px;top:450px" href="/file">file</a>
+<p id="words" class="at" style="left:310px;top:10px;width:400px">drag over these words</p>
+<div id="pad" class="at" style="left:310px;top:60px;background:#cde;height:60px"></div>
+<form method="post" action="/login">
+<input type="password" name="kw_geheim" id="secret" class="at" style="left:310px;top:140px">
+<button id="log" class="at" style="left:310px;top:180px">log in</button></form>
+<div style="height:4000px"></div>
+<script>
+let told = 0;  // requests may overtake each other
+const say = (name, value) => fetch('/note', {method: 'POST', body: JSON.stringify([Date.now(), ++told, name, value])});
+const on = (id, kind, done) => document.getElementById(id).addEventListener(kind, done);
+for (const id of ['text', 'area', 'choice', 'day', 'colour'])
+  for (const kind of ['input', 'change']) on(id, kind, event => say(id, event.target.value));
+on('files', 'change', event => say('files', [...event.target.files].map(each => each.name + each.size)));
+on('pad', 'dblclick', () => say('double', 1));
+on('pad', 'click', event => { say('click', event.detail); event.target.style.background = '#e33'; });
+on('confirm', 'click', () => { document.title = 'confirm ' + confirm('Sure?'); });
+on('prompt', 'click', () => { document.title = 'prompt ' + prompt('Name?', 'x'); });
+document.addEventListener('selectionchange', () => say('selected', String(getSelection())));
+addEventListener('scroll', () => say('scroll', scrollY));
+addEventListener('resize', () => say('width', innerWidth));
+say('width', innerWidth); say('agent', navigator.userAgent); say('webdriver', navigator.webdriver);
+</script></html>"""
+
+
+class TriedSite:
+    """The site, which notes what its page tells."""
+
+    def __init__(self) -> None:
+        self.notes: list[tuple[int, int, str, Any]] = []
+        """Time and number of a note on its page, its name, and what was told."""
+        self.bodies: list[bytes] = []
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                if self.path == "/inside" and "Authorization" not in self.headers:
+                    self._answer(401, b"no", ("WWW-Authenticate", 'Basic realm="inside"'))
+                elif self.path == "/inside":
+                    self._answer(200, b"<title>Inside</title>inside")
+                elif self.path == "/file":
+                    self._answer(200, b"the file", ("Content-Disposition", "attachment; filename=given.txt"))
+                elif self.path == "/other":
+                    self._answer(200, b"<title>Other</title>other")
+                else:
+                    self._answer(200, PAGE.encode())
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+                if self.path == "/note":
+                    site.notes.append(tuple(json.loads(body)))
+                    self._answer(200, b"")
+                else:
+                    site.bodies.append(body)
+                    self._answer(200, b"<title>Logged in</title>in")
+
+            def _answer(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
+                self.send_response(status)
+                for name, value in headers:
+                    self.send_header(name, value)
+                self.send_header("Content-Type", "text/html; charset=utf-8")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                """Silent."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    def url(self, path: str = "/") -> str:
+        """The URL of a path."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}{path}"
+
+    def last(self, name: str) -> Any:
+        """What the page told last by this name; None for nothing."""
+        found = [note for note in list(self.notes) if note[2] == name]
+        return max(found, key=lambda note: note[:2])[3] if found else None
+
+    def close(self) -> None:
+        """End the site."""
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def tried() -> Iterator[TriedSite]:
+    site = TriedSite()
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def database(home: Path) -> Iterator[Database]:
+    database = open_database(load({"home": str(home)}, environment={}))
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def admin(home: Path, database: Database) -> Iterator[RunningSite]:
+    """The site, beside the capture process on a thread of the test."""
+    settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": {"port": 0}}, environment={})
+    over = threading.Event()
+    process = CaptureProcess(settings, database, print)
+    thread = threading.Thread(target=process.run, args=(over.wait, over.is_set))
+    thread.start()
+    try:
+        with running_site(database, home) as running:
+            yield running
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Person:
+    """A person in front of the page that shows the browser."""
+
+    def __init__(self, page: Page, tried: TriedSite) -> None:
+        self.page, self._tried = page, tried
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point of the shown page is in the person's own window."""
+        return tuple(self.page.evaluate(
+            "([x, y]) => { const c = document.querySelector('#screen canvas'), b = c.getBoundingClientRect();"
+            " return [b.left + x * b.width / c.width, b.top + y * b.height / c.height]; }", [x, y],
+        ))  # type: ignore[return-value]  # fmt: skip
+
+    def click(self, x: float, y: float, count: int = 1) -> None:
+        """Click at a point of the shown page."""
+        self.page.mouse.click(*self.at(x, y), click_count=count)
+
+    def told(self, name: str, value: Any, what: str = "") -> None:
+        """Wait until the shown page has told this."""
+
+        def same() -> bool:
+            self.page.wait_for_timeout(30)
+            return bool(self._tried.last(name) == value)
+
+        try:
+            until(same, what=what or f"{name} = {value!r}", within=20)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; the page told {self._tried.last(name)!r}") from None
+
+
+def opened(chromium: Browser, admin: RunningSite, tried: TriedSite, role: Role = Role.CURATOR) -> tuple[Person, int]:
+    """A person who has opened the browser of a new session."""
+    with admin.client(role) as client:
+        answer = send_form(
+            client, f"/capture/start?url={tried.url('/')}", collection="hand", screen="on", keeps_cookies="on"
+        )
+        assert answer.status_code == 303, answer.text
+        number = int(answer.headers["location"].split("/")[2])
+        context = chromium.new_context(base_url=admin.address, viewport={"width": 1500, "height": 1300})
+        context.set_default_timeout(60_000)
+        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=admin.address)
+        for name, value in client.cookies.items():
+            context.add_cookies([{"name": name, "value": value, "url": admin.address}])
+    page = context.new_page()
+    page.goto(f"/capture/{number}/screen?url={tried.url('/')}")
+    until(
+        lambda: tried.last("width") is not None or page.wait_for_timeout(50), what="the page in the browser", within=90
+    )
+    expect(page.locator("#screen canvas[data-pictures]")).to_have_count(1)
+    return Person(page, tried), number
+
+
+def test_a_person_steers_the_browser(
+    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite, home: Path, tmp_path: Path
+) -> None:
+    person, number = opened(chromium, admin, tried)
+    page = person.page
+    assert "Headless" not in tried.last("agent")
+    assert tried.last("webdriver") is False
+
+    person.click(100, 25)
+    page.keyboard.type("Hof 7, Ü")
+    person.told("text", "Hof 7, Ü")
+    page.evaluate(DEAD_KEY)
+    person.told("text", "Hof 7, Üé")
+    page.evaluate(IME)
+    person.told("text", "Hof 7, Üéあ")
+    page.keyboard.insert_text("😀")
+    person.told("text", "Hof 7, Üéあ😀")
+    page.evaluate(GERMAN_AT)
+    person.told("text", "Hof 7, Üéあ😀@ß€")
+    page.evaluate(JAPANESE_YEN)
+    person.told("text", "Hof 7, Üéあ😀@ß€¥")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+c")
+    until(lambda: page.evaluate("() => navigator.clipboard.readText()") == "Hof 7, Üéあ😀@ß€¥", what="the copied text")
+    page.keyboard.press("Delete")
+    person.told("text", "")
+    page.evaluate("() => navigator.clipboard.writeText('pasted: ä')")
+    page.keyboard.press("Control+v")
+    person.told("text", "pasted: ä")
+    page.keyboard.press("Tab")
+    page.keyboard.type("two")
+    page.keyboard.press("Enter")
+    page.keyboard.type("lines.")
+    person.told("area", "two\nlines.")
+
+    page.mouse.move(*person.at(312, 35))
+    page.mouse.down()
+    page.mouse.move(*person.at(400, 35), steps=5)
+    page.mouse.move(*person.at(640, 35), steps=5)
+    page.mouse.up()
+    person.told("selected", "drag over these words")
+    person.click(330, 80, 2)
+    person.told("double", 1)
+    person.click(360, 100, 3)
+    person.told("click", 3)
+
+    person.click(100, 105)
+    page.locator(".picker option").nth(2).click()
+    person.told("choice", "three")
+    person.click(100, 145)
+    page.locator(".picker").fill("2026-12-24")
+    person.told("day", "2026-12-24")
+    person.click(100, 185)
+    page.locator(".picker").fill("#336699")
+    person.told("colour", "#336699")
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(name * 2)
+    person.click(60, 225)
+    page.locator("dialog input[type=file]").set_input_files([tmp_path / "a.txt", tmp_path / "b.txt"])
+    page.get_by_role("button", name="Give to the page").click()
+    person.told("files", ["a.txt10", "b.txt10"])
+
+    tab = page.locator("#screen .tab button").first
+    person.click(100, 265)
+    page.get_by_role("button", name="OK").click()
+    expect(tab).to_have_text("alerted")
+    person.click(100, 305)
+    page.get_by_role("button", name="Cancel").click()
+    expect(tab).to_have_text("confirm false")
+    person.click(100, 345)
+    page.locator("dialog input").fill("Åsa")
+    page.get_by_role("button", name="OK").click()
+    expect(tab).to_have_text("prompt Åsa")
+    for place in (385, 425):
+        person.click(60, place)
+        expect(page.locator("#screen .tab")).to_have_count(2)
+        expect(page.locator("#screen .tab button[aria-pressed=true]")).to_have_text("Other")
+        page.get_by_role("button", name="Close Other").click()
+        expect(page.locator("#screen .tab")).to_have_count(1)
+    with page.expect_download() as download:
+        person.click(30, 465)
+    assert download.value.suggested_filename == "given.txt"
+    assert download.value.path().read_bytes() == b"the file"
+
+    page.mouse.move(*person.at(500, 400))
+    page.mouse.wheel(0, 300)
+    until(lambda: (tried.last("scroll") or 0) > 100 or page.wait_for_timeout(30), what="the scrolled page")
+    width = tried.last("width")
+    page.select_option("#zoom", label="150 %")
+    until(lambda: tried.last("width") < width * 0.75 or page.wait_for_timeout(30), what="the zoomed page")
+    page.select_option("#zoom", label="100 %")
+    page.locator("#phone").check()
+    until(lambda: tried.last("width") <= 980 or page.wait_for_timeout(30), what="the phone")
+    page.get_by_role("button", name="Take this page again").click()
+    until(lambda: "Mobile" in tried.last("agent") or page.wait_for_timeout(30), what="the phone's name")
+    page.locator("#phone").uncheck()
+    page.get_by_role("button", name="Full screen").click()
+    until(lambda: page.evaluate("() => !!document.fullscreenElement"), what="full screen")
+    page.evaluate("() => document.exitFullscreen()")
+
+    page.fill("#address", tried.url("/inside"))
+    page.get_by_role("button", name="Open", exact=True).click()
+    page.get_by_label("User").fill("eva")
+    page.locator("dialog input[type=password]").fill("drinnen-42")
+    page.get_by_role("button", name="Log in").click()
+    expect(tab).to_have_text("Inside")
+    page.get_by_role("button", name="Back").click()
+    expect(tab).to_have_text("Tried page")
+    person.click(400, 155)
+    page.keyboard.type(PASSWORD)
+    person.click(400, 195)
+    expect(tab).to_have_text("Logged in")
+    assert PASSWORD.replace("&", "%26").encode() in tried.bodies[-1]
+    page.fill("#address", "file:///etc/passwd")
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.locator("#screen .note")).to_contain_text("only addresses of the web")
+
+    def kept() -> bool:
+        with database.reading(COMMAND_LINE) as reading:
+            return reading.session.get_one(CaptureSession, number).pages >= 4
+
+    until(kept, what="the pages of the session")
+    with admin.client(Role.ADMINISTRATOR) as client:
+        assert send_form(client, f"/capture/{number}/end").status_code == 303
+    until(lambda: session_of(database, number).state is CaptureState.ENDED, what="the end of the session", within=60)
+    expect(page.locator("#screen .note")).to_contain_text("the session has ended")
+    basic = base64.b64encode(b"eva:drinnen-42").decode()
+    assert [
+        name for secret in (PASSWORD, basic) for name in files_with(secret, home) if not name.startswith("windows/")
+    ] == []
+    page.context.close()
+
+
+def session_of(database: Database, number: int) -> CaptureSession:
+    with database.reading(COMMAND_LINE) as reading:
+        found = reading.session.get_one(CaptureSession, number)
+        reading.session.expunge(found)
+        return found
+
+
+def test_nobody_else_sees_the_browser_and_pages_reach_nothing_of_ours(
+    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
+) -> None:
+    person, number = opened(chromium, admin, tried)
+    other, second = opened(chromium, admin, tried, Role.OPERATOR)
+    assert session_of(database, number).owner != session_of(database, second).owner
+    answer = other.page.goto(f"/capture/{number}/screen")
+    assert answer is not None
+    assert answer.status == 403
+    closed = other.page.evaluate(
+        """path => new Promise(done => {
+          const socket = new WebSocket(path.replace(/^http/, 'ws'));
+          socket.onclose = event => done(event.code);
+          socket.onmessage = () => done('a message');
+        })""",
+        f"{admin.address}/capture/{number}/screen/live",
+    )
+    assert closed in (1006, 4403)
+    person.page.context.close()
+    other.page.context.close()
+
+
+DEAD_KEY = """() => {
+  const keys = document.querySelector('.keys');
+  keys.dispatchEvent(new KeyboardEvent('keydown', {key: 'Dead', code: 'Equal', bubbles: true, cancelable: true}));
+  keys.dispatchEvent(new CompositionEvent('compositionstart', {data: ''}));
+  keys.dispatchEvent(new CompositionEvent('compositionupdate', {data: '´'}));
+  keys.dispatchEvent(new CompositionEvent('compositionend', {data: 'é'}));
+}"""
+IME = """() => {
+  const keys = document.querySelector('.keys');
+  keys.dispatchEvent(new KeyboardEvent('keydown', {key: 'Process', code: 'KeyA', keyCode: 229, bubbles: true}));
+  keys.dispatchEvent(new CompositionEvent('compositionstart', {data: ''}));
+  for (const data of ['ａ', 'あ']) keys.dispatchEvent(new CompositionEvent('compositionupdate', {data}));
+  keys.dispatchEvent(new CompositionEvent('compositionend', {data: 'あ'}));
+}"""
+GERMAN_AT = """() => {
+  const keys = document.querySelector('.keys');
+  const press = (key, code, keyCode, isGraph) => {
+    const held = {ctrlKey: isGraph, altKey: isGraph, modifierAltGraph: isGraph};
+    for (const kind of ['keydown', 'keyup'])
+      keys.dispatchEvent(new KeyboardEvent(kind, {key, code, keyCode, ...held, bubbles: true, cancelable: true}));
+  };
+  press('@', 'KeyQ', 81, true);
+  press('ß', 'Minus', 219, false);
+  press('€', 'KeyE', 69, true);
+}"""
+JAPANESE_YEN = """() => {
+  const keys = document.querySelector('.keys');
+  for (const kind of ['keydown', 'keyup']) keys.dispatchEvent(new KeyboardEvent(kind, {
+    key: '¥', code: 'IntlYen', keyCode: 220, bubbles: true, cancelable: true}));
+}"""
