@@ -24,7 +24,7 @@ from admin.capture_sessions.session_log import OpenedPage, SessionLog
 from admin.capture_sessions.sessions import run_name, step
 from admin.collections.browsing.index import index_if_any
 from admin.collections.browsing.records import RecordTrouble, open_record
-from admin.models.capture_tables import CaptureDoor, CapturePage, CaptureSession, CaptureState
+from admin.models.capture_tables import CaptureDoor, CaptureSession, CaptureState, SessionPage
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.transaction import Actor, Door, Transaction
@@ -277,7 +277,7 @@ class CaptureRecording:
         if not waiting:
             return
         numbers = list(waiting)[:50]
-        query = select(CapturePage).where(CapturePage.session_id == row.id, CapturePage.number.in_(numbers))
+        query = select(SessionPage).where(SessionPage.session_id == row.id, SessionPage.number.in_(numbers))
         for page in transaction.session.scalars(query):
             page.title = title_of(self._settings, row.collection, page.url, page.captured) or ""
             waiting[page.number] += 1
@@ -336,8 +336,8 @@ def _title(body: bytes, fields: Fields) -> str | None:
     return " ".join(html.unescape(text).split())[:300]
 
 
-def _page_row(session: int, number: int, page: OpenedPage) -> CapturePage:
-    return CapturePage(
+def _page_row(session: int, number: int, page: OpenedPage) -> SessionPage:
+    return SessionPage(
         session_id=session, number=number, url=page.url, title="", mime=page.mime[:255], captured=page.captured
     )
 

@@ -24,7 +24,7 @@ from browsers.engines.chromium.trust import trusted_keys
 from browsers.engines.interface import BrowserMissing
 from browsers.ghosts.loop_thread import LoopThread
 from browsers.remote.browser import RemoteBrowser, RemoteBrowserFailed, RemoteOrder
-from browsers.remote.framing import Message, MessageKind, packed, read_message
+from browsers.remote.framing import MessageKind, ScreenMessage, packed, read_message
 from browsers.visit import FleetUnavailable
 
 log = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ class Screens:
                     return None
                 self._seats[session] = seat
         if seat.viewer is not None:
-            seat.viewer.give(Message.of_json({"t": "over", "text": "the session was opened in another page"}))
+            seat.viewer.give(ScreenMessage.of_json({"t": "over", "text": "the session was opened in another page"}))
             seat.viewer.close()
         seat.viewer = viewer
         seat.browser.show_to(viewer.give)
@@ -155,7 +155,7 @@ class Screens:
         if seat is None:
             return
         if seat.viewer is not None:
-            seat.viewer.give(Message.of_json({"t": "over", "text": "the session has ended"}))
+            seat.viewer.give(ScreenMessage.of_json({"t": "over", "text": "the session has ended"}))
             seat.viewer.close()
         await seat.browser.close()
 
@@ -171,11 +171,11 @@ class _Viewer:
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
-        self._waiting: deque[Message] = deque()
+        self._waiting: deque[ScreenMessage] = deque()
         self._has_more = asyncio.Event()
         self._is_closed = False
 
-    def give(self, message: Message) -> None:
+    def give(self, message: ScreenMessage) -> None:
         """Send the message when its turn comes. An older picture that still waits is left out."""
         if self._is_closed:
             return
@@ -203,5 +203,5 @@ class _Viewer:
             self._writer.write_eof()
 
 
-def _say(text: str) -> Message:
-    return Message.of_json({"t": "over", "text": text})
+def _say(text: str) -> ScreenMessage:
+    return ScreenMessage.of_json({"t": "over", "text": text})

@@ -13,9 +13,9 @@ from admin.fleet.home_folder import HomeError
 from admin.models.capture_tables import (
     CAPTURE_STEPS,
     CaptureDoor,
-    CapturePage,
     CaptureSession,
     CaptureState,
+    SessionPage,
 )
 from admin.models.errors import Forbidden, IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import InputModel, OutputModel, Page
@@ -168,9 +168,9 @@ def list_pages(
     """Return the pages of a capture session in the order in which they were opened. Raises NotFound."""
     transaction.require(Right.READ)
     find(transaction, session)
-    query = select(CapturePage).where(CapturePage.session_id == session).order_by(CapturePage.number).limit(limit + 1)
+    query = select(SessionPage).where(SessionPage.session_id == session).order_by(SessionPage.number).limit(limit + 1)
     if after is not None:
-        query = query.where(CapturePage.number > _number(after))
+        query = query.where(SessionPage.number > _number(after))
     rows = list(transaction.session.scalars(query))
     items = [CapturePageView.model_validate(row) for row in rows[:limit]]
     return Page(items=items, next=str(items[-1].number) if len(rows) > limit else None)
@@ -180,7 +180,7 @@ def last_pages(transaction: Transaction, session: int, limit: int = 20) -> list[
     """Return the pages that were opened last, the newest first. Raises NotFound."""
     transaction.require(Right.READ)
     find(transaction, session)
-    query = select(CapturePage).where(CapturePage.session_id == session).order_by(CapturePage.number.desc())
+    query = select(SessionPage).where(SessionPage.session_id == session).order_by(SessionPage.number.desc())
     return [CapturePageView.model_validate(row) for row in transaction.session.scalars(query.limit(limit))]
 
 
@@ -188,11 +188,11 @@ def page_urls(transaction: Transaction, session: int) -> list[str]:
     """Return the URLs of all pages, each once, in the order of their first visit. Raises NotFound."""
     transaction.require(Right.READ)
     find(transaction, session)
-    first = func.min(CapturePage.number)
+    first = func.min(SessionPage.number)
     query = (
-        select(CapturePage.url)
-        .where(CapturePage.session_id == session)
-        .group_by(CapturePage.url)
+        select(SessionPage.url)
+        .where(SessionPage.session_id == session)
+        .group_by(SessionPage.url)
         .order_by(first)
         .limit(_MOST_PAGES)
     )

@@ -15,7 +15,7 @@ class CaptureState(StrEnum):
     """A capture session is in one of these states; `CAPTURE_STEPS` has the transitions."""
 
     OPEN = "open"
-    """What the person's browser fetches is kept."""
+    """All that the person's browser fetches is kept."""
     PAUSED = "paused"
     """The browser goes on, and nothing is kept."""
     ENDING = "ending"
@@ -84,7 +84,7 @@ class CaptureSession(Base):
     error: Mapped[Words]
 
 
-class CapturePage(Base):
+class SessionPage(Base):
     """A page that a person opened in a capture session, in the order of the visits."""
 
     __tablename__ = "capture_pages"

@@ -22,7 +22,7 @@ from admin.models.errors import DatabaseRefused, UseCaseError
 from admin.models.transaction import Actor, Right, check_right
 from admin.site.live import FindActor, Receive, Scope, Send
 from archive.listener_access import HostNames
-from browsers.remote.framing import MOST_BYTES, Message, MessageKind, packed, read_message
+from browsers.remote.framing import MOST_BYTES, MessageKind, ScreenMessage, packed, read_message
 
 PATH: Final = re.compile(r"/capture/(\d{1,18})/screen/live")
 _MOST_OPEN: Final = 100
@@ -153,5 +153,5 @@ async def _from_person(number: int, receive: Receive, writer: asyncio.StreamWrit
             continue
         if is_first:
             sent, is_first = {"session": number, "url": str(sent.get("url", "about:blank"))[:65_536]}, False
-        writer.write(packed(Message.of_json(sent)))
+        writer.write(packed(ScreenMessage.of_json(sent)))
         await writer.drain()

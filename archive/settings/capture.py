@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from archive.settings.values.base import Section
+from archive.settings.values.base import Section, listed
 
 
 class CaptureSettings(Section):
@@ -38,3 +38,8 @@ class CaptureSettings(Section):
         ),
         description="Names of form fields whose values are not recorded, unless the session keeps secrets.",
     )
+
+    @field_validator("secret_fields", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return listed(value)

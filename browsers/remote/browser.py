@@ -33,7 +33,7 @@ from playwright.async_api import (
 from browsers.engines.chromium.flags import recorded_window_flags
 from browsers.engines.chromium.profile_folder import prepare_window_profile
 from browsers.remote import messages
-from browsers.remote.framing import Message, MessageKind
+from browsers.remote.framing import MessageKind, ScreenMessage
 from browsers.remote.page_scripts import AT_POINT, PASSWORD_BINDING, PASSWORD_FIELDS, PICK, SELECTED, WORLD
 
 log = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class RemoteBrowser:
     def __init__(self, driver: Playwright, context: BrowserContext, on_password_field: Callable[[str], None]) -> None:
         self._driver, self._context = driver, context
         self._on_password_field = on_password_field
-        self._tell: Callable[[Message], None] = lambda _: None
+        self._tell: Callable[[ScreenMessage], None] = lambda _: None
         self._tabs: list[_Tab] = []
         self._active: _Tab | None = None
         self._count = 0
@@ -138,7 +138,7 @@ class RemoteBrowser:
             ) from error
         return browser
 
-    def show_to(self, tell: Callable[[Message], None]) -> None:
+    def show_to(self, tell: Callable[[ScreenMessage], None]) -> None:
         """Give all messages to this function from now on, beginning with the present state."""
         self._tell = tell
         self._told_tabs = []
@@ -257,7 +257,7 @@ class RemoteBrowser:
                 facts = frame["metadata"]
                 shown = {"w": facts["deviceWidth"], "h": facts["deviceHeight"], "top": facts["offsetTop"]}
                 picture = base64.b64decode(frame["data"])
-                self._tell(Message.of_content(MessageKind.PICTURE, shown, picture))
+                self._tell(ScreenMessage.of_content(MessageKind.PICTURE, shown, picture))
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._shown.wait(), _PICTURE_SECONDS)
         finally:
@@ -275,7 +275,7 @@ class RemoteBrowser:
             if tab is self._active:
                 facts = {"w": view["clientWidth"], "h": view["clientHeight"], "top": 0}
                 content = base64.b64decode(taken["data"])
-                self._tell(Message.of_content(MessageKind.PICTURE, facts, content))
+                self._tell(ScreenMessage.of_content(MessageKind.PICTURE, facts, content))
 
     # ---- What the person does ----------------------------------------------------------------------------------------
 
@@ -351,14 +351,14 @@ class RemoteBrowser:
             with suppress(Error):
                 found = await tab.page.evaluate(AT_POINT, [event["x"], event["y"]])
                 if found is not None:
-                    self._tell(Message.of_json({"t": "picker", **found}))
+                    self._tell(ScreenMessage.of_json({"t": "picker", **found}))
                     return
         self._send(tab, "Input.dispatchMouseEvent", event)
 
     async def _copy(self, tab: _Tab) -> None:
         with suppress(Error):
             selected = await tab.page.evaluate(SELECTED)
-            self._tell(Message.of_json({"t": "clip", "text": messages.text(selected)}))
+            self._tell(ScreenMessage.of_json({"t": "clip", "text": messages.text(selected)}))
 
     async def _go(self, tab: _Tab, sent: Mapping[str, Any]) -> None:
         url = messages.address(sent.get("url"))
@@ -391,7 +391,7 @@ class RemoteBrowser:
 
     async def _scroll_to_end(self, tab: _Tab) -> None:
         """Scroll in steps to the end of the page, at most for a minute, so that late parts are fetched."""
-        self._tell(Message.of_json({"t": "scrolling", "on": True}))
+        self._tell(ScreenMessage.of_json({"t": "scrolling", "on": True}))
         try:
             async with asyncio.timeout(60):
                 still = 0
@@ -404,7 +404,7 @@ class RemoteBrowser:
         except (Error, TimeoutError):
             pass
         finally:
-            self._tell(Message.of_json({"t": "scrolling", "on": False}))
+            self._tell(ScreenMessage.of_json({"t": "scrolling", "on": False}))
 
     # ---- Dialogs, files, logins --------------------------------------------------------------------------------------
 
@@ -417,7 +417,7 @@ class RemoteBrowser:
 
     def _tell_dialog(self, dialog: Dialog) -> None:
         facts = {"kind": dialog.type, "text": dialog.message[:10_000], "value": dialog.default_value[:10_000]}
-        self._tell(Message.of_json({"t": "dialog", **facts}))
+        self._tell(ScreenMessage.of_json({"t": "dialog", **facts}))
 
     async def _answer_dialog(self, sent: Mapping[str, Any]) -> None:
         dialog, self._dialog = self._dialog, None
@@ -431,7 +431,7 @@ class RemoteBrowser:
 
     def _choose_files(self, chooser: FileChooser) -> None:
         self._chooser = chooser
-        self._tell(Message.of_json({"t": "files", "many": chooser.is_multiple()}))
+        self._tell(ScreenMessage.of_json({"t": "files", "many": chooser.is_multiple()}))
 
     async def _set_files(self, sent: Mapping[str, Any]) -> None:
         chooser, self._chooser = self._chooser, None
@@ -456,7 +456,7 @@ class RemoteBrowser:
                 self._say(f"{name} is recorded; it is too large to be given to your browser")
             else:
                 content = await asyncio.to_thread(path.read_bytes)
-                self._tell(Message.of_content(MessageKind.DOWNLOAD, {"name": name}, content))
+                self._tell(ScreenMessage.of_content(MessageKind.DOWNLOAD, {"name": name}, content))
         except (Error, OSError):
             self._say(f"{name} could not be fetched")
         finally:
@@ -472,7 +472,7 @@ class RemoteBrowser:
                 if tab.login.get("origin") == origin:
                     tab.login = {}  # the credentials were wrong
                 self._asked_login = (tab, origin)
-                self._tell(Message.of_json({"t": "login", "origin": origin}))
+                self._tell(ScreenMessage.of_json({"t": "login", "origin": origin}))
 
     async def _log_in(self, sent: Mapping[str, Any]) -> None:
         if self._asked_login is None:
@@ -518,7 +518,7 @@ class RemoteBrowser:
             )
         if listed != self._told_tabs:
             self._told_tabs = listed
-            self._tell(Message.of_json({"t": "tabs", "tabs": listed}))
+            self._tell(ScreenMessage.of_json({"t": "tabs", "tabs": listed}))
 
     async def _watch_titles(self) -> None:
         """Tell titles and addresses that scripts change without a new document."""
@@ -528,7 +528,7 @@ class RemoteBrowser:
                 await self._tabs_told()
 
     def _say(self, text: str) -> None:
-        self._tell(Message.of_json({"t": "say", "text": text}))
+        self._tell(ScreenMessage.of_json({"t": "say", "text": text}))
 
     def _send(self, tab: _Tab, method: str, params: Mapping[str, Any]) -> None:
         """Send a command without waiting for its answer."""
@@ -553,7 +553,7 @@ class RemoteBrowser:
 
     def _end(self) -> None:
         self.is_over = True
-        self._tell(Message.of_json({"t": "over", "text": "the browser has ended"}))
+        self._tell(ScreenMessage.of_json({"t": "over", "text": "the browser has ended"}))
 
 
 class RemoteBrowserFailed(Exception):

@@ -26,19 +26,19 @@ class MessageKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ScreenMessage:
     """A message has a kind and its bytes."""
 
     kind: MessageKind
     data: bytes
 
     @classmethod
-    def of_json(cls, value: Mapping[str, Any]) -> Message:
+    def of_json(cls, value: Mapping[str, Any]) -> ScreenMessage:
         """Return the message with this value."""
         return cls(MessageKind.JSON, json.dumps(value, separators=(",", ":")).encode("utf-8", "replace"))
 
     @classmethod
-    def of_content(cls, kind: MessageKind, facts: Mapping[str, Any], content: bytes) -> Message:
+    def of_content(cls, kind: MessageKind, facts: Mapping[str, Any], content: bytes) -> ScreenMessage:
         """Return the message with a picture or a file, and facts about it."""
         head = json.dumps(facts, separators=(",", ":")).encode("utf-8", "replace")[:65_535]
         return cls(kind, struct.pack(">H", len(head)) + head + content)
@@ -52,17 +52,17 @@ class Message:
         return found
 
 
-def packed(message: Message) -> bytes:
+def packed(message: ScreenMessage) -> bytes:
     """Return the message as it goes over the socket."""
     return _HEAD.pack(len(message.data), ord(message.kind)) + message.data
 
 
-async def read_message(reader: asyncio.StreamReader) -> Message | None:
+async def read_message(reader: asyncio.StreamReader) -> ScreenMessage | None:
     """Return the next message; None at the end, and for what is too long or of no known kind."""
     try:
         length, kind = _HEAD.unpack(await reader.readexactly(_HEAD.size))
         if length > MOST_BYTES:
             return None
-        return Message(MessageKind(chr(kind)), await reader.readexactly(length))
+        return ScreenMessage(MessageKind(chr(kind)), await reader.readexactly(length))
     except (asyncio.IncompleteReadError, ConnectionError, ValueError):
         return None

@@ -328,6 +328,9 @@ def test_a_person_steers_the_browser(
     expect(tab).to_have_text("Inside")
     page.get_by_role("button", name="Back").click()
     expect(tab).to_have_text("Tried page")
+    page.fill("#address", tried.url("/?fresh"))  # the page of before has kept its place
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.locator("#screen .tab button[title$=fresh]")).to_have_count(1)
     person.click(400, 155)
     page.keyboard.type(PASSWORD)
     person.click(400, 195)

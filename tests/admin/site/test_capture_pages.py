@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from support.web.site_server import RunningSite, send_form
 
-from admin.models.capture_tables import CapturePage, CaptureSession, CaptureState
+from admin.models.capture_tables import CaptureSession, CaptureState, SessionPage
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
 from archive.crawl_log import FILE_NAME
@@ -28,7 +28,7 @@ def number(stocked_site: RunningSite, curator: httpx.Client) -> int:
         row.pages, row.urls = 2, 3
         for at, (url, title) in enumerate((("http://a.org/", HOSTILE), ("http://a.org/two", "")), 1):
             transaction.session.add(
-                CapturePage(session_id=session, number=at, url=url, title=title, mime="text/html", captured=10**15)
+                SessionPage(session_id=session, number=at, url=url, title=title, mime="text/html", captured=10**15)
             )
     folder = stocked_site.home / "collections" / "hand" / "sessions" / f"manual-{session}"
     make_folder(folder)

@@ -54,7 +54,7 @@ def upgrade() -> None:
     op.create_table(
         "capture_pages",
         sa.Column("id", _KEY, autoincrement=True, nullable=False),
-        sa.Column("session_id", sa.BigInteger(), nullable=False),
+        sa.Column("session_id", _KEY, nullable=False),
         sa.Column("number", sa.BigInteger(), nullable=False),
         sa.Column("url", sa.Text(), nullable=False),
         sa.Column("title", sa.Text(), nullable=False),
