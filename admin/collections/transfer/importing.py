@@ -5,7 +5,8 @@ index lines. Then it gets its name in `archive/` and its sidecar in `indexes/`. 
 temporary file, which the next import removes, or a WARC file without its sidecar, which the next import, `repair` and
 `reindex` complete. The same import can be repeated: files that the collection already has are recognised.
 
-ARC files, and files that the strict reader refuses, are converted (`admin.collections.transfer.conversion`).
+ARC files, HAR files, and files that the strict reader refuses, are converted (`admin.collections.transfer.conversion`,
+`admin.collections.transfer.har`).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import BinaryIO, Final
 
 from admin.collections.marks import unfinished_deletions, unfinished_renaming
 from admin.collections.transfer.conversion import Converted, convert, is_conversion
+from admin.collections.transfer.har import convert_har
 from admin.collections.usage import DRAFT_SUFFIX, IMPORT_DRAFT
 from admin.units import counted, human_bytes
 from archive.capture import Capture
@@ -54,6 +56,7 @@ PAGES_FOLDER: Final = "pages"
 _COPY_SIZE: Final = 1 << 20
 _WRONG_SHA256: Final = "its SHA-256 is not the one in the package's datapackage.json"
 _ARCS: Final = (".arc", ".arc.gz")
+_HAR: Final = ".har"
 _WACZ: Final = ".wacz"
 _NAME_LENGTH: Final = 180
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._@+=,~-]+")
@@ -96,6 +99,11 @@ class ImportItem:
     def is_arc(self) -> bool:
         """Return whether the file is an ARC file, by its name."""
         return self.name.endswith(_ARCS)
+
+    @property
+    def is_har(self) -> bool:
+        """Return whether the file is a HAR file, by its name."""
+        return self.name.endswith(_HAR)
 
     def __str__(self) -> str:
         return f"{self.path}!{self.member}" if self.member else str(self.path)
@@ -178,13 +186,13 @@ def find(paths: Iterable[Path]) -> list[ImportItem]:
         else:
             raise ImportProblem(f"PATH {path} is not a file or folder; name WARC files, or folders with WARC files")
     if not found:
-        endings = ", ".join((*ENDINGS, *_ARCS, _WACZ))
+        endings = ", ".join((*ENDINGS, *_ARCS, _HAR, _WACZ))
         raise ImportProblem(f"PATH {', '.join(map(str, paths))} has no web archives; names must end in {endings}")
     return found
 
 
 def _has_known_ending(path: Path) -> bool:
-    endings = (*ENDINGS, *_ARCS, _WACZ)
+    endings = (*ENDINGS, *_ARCS, _HAR, _WACZ)
     return path.name.endswith((*endings, *(ending + OPEN_SUFFIX for ending in ENDINGS))) and path.is_file()
 
 
@@ -320,6 +328,9 @@ class Importer:
         if wanted.member:
             why = "a file inside a WACZ package can't be linked; import it without --by-reference"
             return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=why)
+        if wanted.is_har:
+            why = "a HAR file can't be linked; import it without --by-reference to convert it"
+            return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=why)
         if wanted.is_arc:
             why = "an ARC file can't be linked; import it without --by-reference to convert it"
             return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=why)
@@ -355,7 +366,7 @@ class Importer:
             _make_durable(file)
             if wanted.member and (there := self._same(draft, draft.stat().st_size)):
                 return self._present(wanted, there)
-            if wanted.is_arc:
+            if wanted.is_arc or wanted.is_har:
                 return self._convert(wanted, draft, sha256.hexdigest())
             try:
                 return self._take_copy(wanted, draft, sha256.hexdigest())
@@ -376,11 +387,12 @@ class Importer:
         return self._place(wanted, draft, WarcPaths(self._folder, name), found, rewrapped=False)
 
     def _convert(self, wanted: ImportItem, copy: Path, sha256: str, damage: WarcError | None = None) -> ImportedFile:
-        """Import the records of `copy`, as far as warcio can read them. `damage` says why the copy was refused.
+        """Import the records of `copy`, as far as they can be read. `damage` says why the copy was refused.
 
         Raises WarcError when no record can be read.
         """
         stem = wanted.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".arc").removesuffix(".warc")
+        stem = stem.removesuffix(_HAR)
         name = f"{stem}.warc.gz"
         for known in _names(name, sha256):
             if is_conversion(self._archive / known, sha256):
@@ -394,7 +406,8 @@ class Importer:
 
         with self._draft("converted") as (draft, file):
             try:
-                done = convert(copy, file, self._settings, self._collection, sha256, report)
+                convert_it = convert_har if wanted.is_har else convert
+                done = convert_it(copy, file, self._settings, self._collection, sha256, report)
             except WarcError as error:
                 raise damage or error from error
             _make_durable(file)
@@ -402,7 +415,10 @@ class Importer:
                 return self._present(wanted, there)
             found = _findings(draft)
             found.count += said.count + 1
-            found.first = [_conversion_finding(done, damage), *said.first, *found.first][:MAX_SHOWN_FINDINGS]
+            first = _conversion_finding(done, damage, is_har=wanted.is_har)
+            found.first = [first, *said.first, *found.first][:MAX_SHOWN_FINDINGS]
+                :MAX_SHOWN_FINDINGS
+            ]
             if wanted.sha256 and wanted.sha256 != sha256:
                 found.count += 1
                 found.first.insert(0, _WRONG_SHA256)
@@ -562,11 +578,14 @@ def _findings(path: Path) -> _Findings:
     return found
 
 
-def _conversion_finding(done: Converted, damage: WarcError | None) -> str:
+def _conversion_finding(done: Converted, damage: WarcError | None, *, is_har: bool) -> str:
     """Return the finding that says what was converted, and why."""
     converted = f"its {counted(done.taken, 'record')} {'was' if done.taken == 1 else 'were'} converted"
     if done.is_arc:
         return f"the file is ARC; {converted}"
+    if is_har:
+        lost = f"{done.lost:,} {'entry was' if done.lost == 1 else 'entries were'} left out"
+        return f"the file is HAR; {counted(done.taken, 'exchange')} became records, and {lost}"
     why = f" at offset {damage.offset}: {damage.reason}" if damage else ""
     return f"the file is damaged{why}; {converted}, as warcio reads them"
 

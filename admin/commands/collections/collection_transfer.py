@@ -48,14 +48,14 @@ def import_files(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Import WARC and ARC files into a collection.
+    """Import WARC, ARC and HAR files into a collection.
 
-    PATH is a WARC file (gzip, zstd or plain), an ARC file, a WACZ package, the JSON file of a multi-WACZ package, or a
-    folder of such files. Each file is checked, copied and indexed. ARC files are converted to WARC. Of a damaged file,
-    the records that can be read are converted, and the others are listed. A file without a readable record is refused,
-    and the other files are still imported. A file whose records share gzip members is recompressed with one member per
-    record. Run the same command again to continue an interrupted import:
-    files that the collection already has are skipped.
+    PATH is a WARC file (gzip, zstd or plain), an ARC file, a HAR file, a WACZ package, the JSON file of a multi-WACZ
+    package, or a folder of such files. Each file is checked, copied and indexed. ARC and HAR files are converted to
+    WARC. Of a damaged file, the records that can be read are converted, and the others are listed. A file without a
+    readable record is refused, and the other files are still imported. A file whose records share gzip members is
+    recompressed with one member per record. Run the same command again to continue an interrupted import: files that
+    the collection already has are skipped.
 
     \b
     Exit codes:
