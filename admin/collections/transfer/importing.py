@@ -417,8 +417,6 @@ class Importer:
             found.count += said.count + 1
             first = _conversion_finding(done, damage, is_har=wanted.is_har)
             found.first = [first, *said.first, *found.first][:MAX_SHOWN_FINDINGS]
-                :MAX_SHOWN_FINDINGS
-            ]
             if wanted.sha256 and wanted.sha256 != sha256:
                 found.count += 1
                 found.first.insert(0, _WRONG_SHA256)
