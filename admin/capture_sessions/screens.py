@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Final
 
 from admin.capture_sessions.recording import CaptureRecording
+from archive.dates import now_micros
 from archive.files import make_folder
 from archive.settings.load import Settings
 from browsers.engines.chromium.executable import find_chromium
 from browsers.engines.chromium.trust import trusted_keys
 from browsers.engines.interface import BrowserMissing
 from browsers.ghosts.loop_thread import LoopThread
+from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.remote.browser import RemoteBrowser, RemoteBrowserFailed, RemoteOrder
 from browsers.remote.framing import MessageKind, ScreenMessage, packed, read_message
 from browsers.visit import FleetUnavailable
@@ -94,7 +96,11 @@ class Screens:
             while (message := await read_message(reader)) is not None and not seat.browser.is_over:
                 if message.kind is MessageKind.JSON:
                     with suppress(ValueError):
-                        seat.browser.take(message.json)
+                        sent = message.json
+                        if sent.get("t") == "save-login":
+                            await self._save_login(seat.browser, viewer, str(sent.get("name", "")))
+                        else:
+                            seat.browser.take(sent)
         except (ValueError, ConnectionError) as error:
             log.warning("a message on the socket of the screens can't be read: %s", error)
         finally:
@@ -149,6 +155,19 @@ class Screens:
         )
         names: Callable[[str], None] = lambda name: self._recording.note_secret_field(session, name)  # noqa: E731
         return await RemoteBrowser.start(order, names)
+
+    async def _save_login(self, browser: RemoteBrowser, viewer: _Viewer, name: str) -> None:
+        """Keep the cookies and the storage of the browser, encrypted, as a login that crawls can use."""
+        store = ProfileStore(self._settings.home)
+        try:
+            store.check_name(name)
+            login = await browser.stored_login(name, now_micros())
+            await asyncio.to_thread(store.save, login)
+        except (ProfileUnusable, RemoteBrowserFailed) as error:
+            viewer.give(ScreenMessage.of_json({"t": "say", "text": str(error)}))
+            return
+        said = f"the login was saved as {name}; the profile of a crawl can name it (browser_profile)"
+        viewer.give(ScreenMessage.of_json({"t": "say", "text": said}))
 
     async def _close(self, session: int) -> None:
         seat = self._seats.pop(session, None)

@@ -30,8 +30,11 @@ from playwright.async_api import (
     async_playwright,
 )
 
+from archive.dates import Micros
 from browsers.engines.chromium.flags import recorded_window_flags
 from browsers.engines.chromium.profile_folder import prepare_window_profile
+from browsers.engines.interface import BrowserCookie
+from browsers.logins.browser_profile import BrowserProfile
 from browsers.remote import messages
 from browsers.remote.framing import MessageKind, ScreenMessage
 from browsers.remote.page_scripts import AT_POINT, PASSWORD_BINDING, PASSWORD_FIELDS, PICK, SELECTED, WORLD
@@ -160,6 +163,32 @@ class RemoteBrowser:
             return
         with suppress(asyncio.QueueFull):
             self._inputs.put_nowait(dict(sent))
+
+    async def stored_login(self, name: str, created: Micros) -> BrowserProfile:
+        """Return the cookies and the local storage of the browser as a login. Raises RemoteBrowserFailed."""
+        try:
+            state = await self._context.storage_state()
+        except Error as error:
+            raise RemoteBrowserFailed(f"the login could not be read: {error.message[:300]}") from error
+        cookies = tuple(
+            BrowserCookie(
+                each["name"],
+                each["value"],
+                each["domain"],
+                each["path"],
+                each["expires"],
+                each["httpOnly"],
+                each["secure"],
+                each["sameSite"],
+            )
+            for each in state.get("cookies", [])
+        )
+        storage = {
+            each["origin"]: tuple((pair["name"], pair["value"]) for pair in each["localStorage"])
+            for each in state.get("origins", [])
+        }
+        url = self._active.page.url if self._active is not None else ""
+        return BrowserProfile(name, url, created, cookies, storage)
 
     async def close(self) -> None:
         """End the browser with all of its processes."""

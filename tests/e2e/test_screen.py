@@ -23,6 +23,7 @@ from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import load
 from browsers.engines.chromium.executable import find_chromium
+from browsers.logins.profile_store import ProfileStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 PASSWORD = "Fl1eder&Busch-9"
@@ -95,7 +96,7 @@ class TriedSite:
                     self._answer(200, b"")
                 else:
                     site.bodies.append(body)
-                    self._answer(200, b"<title>Logged in</title>in")
+                    self._answer(200, b"<title>Logged in</title>in", ("Set-Cookie", "inside=yes; Max-Age=900"))
 
             def _answer(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
                 self.send_response(status)
@@ -336,6 +337,11 @@ def test_a_person_steers_the_browser(
     person.click(400, 195)
     expect(tab).to_have_text("Logged in")
     assert PASSWORD.replace("&", "%26").encode() in tried.bodies[-1]
+    page.get_by_role("button", name="Save the login").click()
+    page.get_by_label("Name of the login").fill("hand-login")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#screen .note")).to_contain_text("saved as hand-login")
+    assert [each.name for each in ProfileStore(home).load("hand-login").cookies] == ["inside"]
     page.fill("#address", "file:///etc/passwd")
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.locator("#screen .note")).to_contain_text("only addresses of the web")

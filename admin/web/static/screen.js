@@ -232,6 +232,11 @@ function askLogin(message) {
   form([line(`${message.origin} asks for a login. It is not recorded.`), user, secret], [['Log in', 'yes'], ['Cancel', '']],
     ok => { if (ok) send({t: 'login', user: name.value, password: password.value}); });
 }
+function saveLogin() {
+  const [label, name] = labelled('Name of the login', 'text');
+  form([line('Cookies and storage of this browser are kept encrypted. Crawls can use them.'), label],
+    [['Save', 'yes'], ['Cancel', '']], ok => { if (ok) send({t: 'save-login', name: name.value}); });
+}
 function chooseFiles(message) {
   const [label, field] = labelled(message.many ? 'Files for the page' : 'File for the page', 'file');
   field.multiple = message.many;
@@ -259,6 +264,7 @@ screen.querySelector('form.bar').addEventListener('submit', event => {
 screen.addEventListener('click', event => {
   const what = event.target.dataset?.do;
   if (what === 'full-screen') stage.requestFullscreen();
+  else if (what === 'save-login') saveLogin();
   else if (what) { send({t: what}); keys.focus({preventScroll: true}); }
 });
 document.getElementById('zoom').addEventListener('change', event => { zoom = Number(event.target.value); fit(); });
