@@ -11,6 +11,8 @@ import logging
 import os
 import re
 import socket
+import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -51,6 +53,7 @@ _TITLE: Final = re.compile(rb"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
 _CHARSET: Final = re.compile(rb"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _MOST_HTML: Final = 200_000
 _TITLE_TRIES: Final = 30
+_TITLE_SECONDS: Final = 2.0
 _MOST_SECRET_FIELDS: Final = 200
 _C: Final = CAPTURES.c
 _BROWSERS_OWN: Final = ({"domain": "update.googleapis.com"}, {"domain": "passwordsleakcheck-pa.googleapis.com"})
@@ -134,8 +137,17 @@ class CaptureRecording:
                 self._control.finish(live.proxy, wait_seconds=_FINISH_SECONDS, finish_files=True)
             except FleetUnavailable as error:
                 log.warning("session %d could not be closed at the proxy: %s", number, error)
+            self._await_titles(number, live)
             self._note(number, live, is_over=True)
         self._live.clear()
+
+    def _await_titles(self, number: int, live: _Live) -> None:
+        """Wait a moment for the index to have the last pages, so that their titles are listed."""
+        pause, deadline = threading.Event(), time.monotonic() + _TITLE_SECONDS
+        self._note(number, live, is_over=False)
+        while live.titles and time.monotonic() < deadline:
+            pause.wait(_TITLE_SECONDS / 10)
+            self._note(number, live, is_over=False)
 
     def _wanted(self) -> list[int]:
         with self._database.transaction(RECORDER) as transaction:
