@@ -151,7 +151,7 @@ class Screens:
             trusted=trusted,
             profile=self._settings.home / "windows" / str(session),
             url=url,
-            sandbox=os.geteuid() != 0,
+            sandbox=self._settings.browsers.sandbox and os.geteuid() != 0,  # root can't use the sandbox
         )
         names: Callable[[str], None] = lambda name: self._recording.note_secret_field(session, name)  # noqa: E731
         return await RemoteBrowser.start(order, names)

@@ -209,7 +209,7 @@ class _Window:
         assert address is not None
         trusted = trusted_keys(self._settings.home, proxy.addresses.proxy)
         flags = recorded_window_flags(trusted, address, str(profile), is_visible=self._is_visible)
-        if os.geteuid() == 0:
+        if os.geteuid() == 0 or not self._settings.browsers.sandbox:
             flags.append("--no-sandbox")
         if self._port is not None:
             flags.append(f"--remote-debugging-port={self._port}")

@@ -126,7 +126,7 @@ def harvests() -> dict[str, Any]:
     return found
 
 
-ROLES = ("admin", "scheduler", "harvester-focused", "harvester-snapshot")
+ROLES = ("admin", "scheduler", "qa", "capture", "harvester-focused", "harvester-snapshot")
 
 
 def test_every_role_of_harvest_management_has_a_service_with_a_command_of_ours(harvests: dict[str, Any]) -> None:
@@ -137,6 +137,13 @@ def test_every_role_of_harvest_management_has_a_service_with_a_command_of_ours(h
         role, *given = services[name]["command"]
         command = ghostfleet.get_command(click.Context(ghostfleet), role)
         assert command is not None
+        if isinstance(command, click.Group):
+            group, role, given = command, given[0], given[1:]
+            command = group.get_command(click.Context(group), role)
+            assert command is not None
+            parsed = command.make_context(role, given, resilient_parsing=True)
+            assert (role, parsed.args, str(parsed.params["home"])) == ("work", [], "/data")
+            continue
         parsed = command.make_context(role, given, resilient_parsing=True)
         assert (role, parsed.args) == (name.partition("-")[0], [])
         assert str(parsed.params["home"]) == "/data"
@@ -166,4 +173,8 @@ def test_the_settings_of_harvest_management_exist_and_open_nothing(harvests: dic
     assert exposure(found["admin"]) == "", "the site would not start"
     assert not found["harvester-focused"].browsers.sandbox
     ports = [port for service in services.values() for port in service.get("ports", [])]
-    assert ports == [f"127.0.0.1:8080:{found['admin'].admin.port}"]
+    assert found["capture"].proxy.allow_clients == (network["subnet"],)
+    assert ports == [
+        f"127.0.0.1:8080:{found['admin'].admin.port}",
+        f"127.0.0.1:8100:{found['capture'].capture.port}",
+    ]
