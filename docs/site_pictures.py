@@ -62,6 +62,7 @@ def main() -> int:
             write_picture(page, f"{ready['admin']}{path}", PICTURES / f"site-{name}.png")
         write_picture(page, viewer_link(page, ready["admin"]), PICTURES / "site-view.png")
         write_picture(page, judged_page(page, ready["admin"]), PICTURES / "site-qa.png")
+        write_picture(page, captured_by_hand(page, ready["admin"]), PICTURES / "site-capture.png")
     return 0
 
 
@@ -137,9 +138,25 @@ def judged_page(page: Page, site: str) -> str:
     return f"{site}/qa/{number}/pages/{chosen['id']}"
 
 
+def captured_by_hand(page: Page, site: str) -> str:
+    """Open the garden in a browser of the server; return the link of the page that shows it, with its first pages."""
+    page.goto(f"{site}/capture/start?url=http://www.garden.test/plants/")
+    page.fill("[name=collection]", "by-hand")
+    page.fill("[name=title]", "Plants behind the fence")
+    page.click("main form button[type=submit]")
+    page.locator("#screen canvas[data-pictures]").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Plants").first.wait_for(timeout=60_000)
+    page.get_by_role("button", name="Scroll to the end").click()
+    page.get_by_role("button", name="Stop scrolling").wait_for()
+    page.get_by_role("button", name="Scroll to the end").wait_for(timeout=90_000)
+    return page.url
+
+
 def write_picture(page: Page, url: str, path: Path) -> None:
     """Write the page as it is at the top of the window; fewer colours keep the file small."""
     page.goto(url)
+    if page.locator("#screen").count():
+        page.locator("#screen canvas[data-pictures]").wait_for(timeout=60_000)
     page.evaluate("document.fonts.ready")
     page.wait_for_function(_SHOWN_IMAGES)
     whole = page.evaluate("document.documentElement.scrollHeight")

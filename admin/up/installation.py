@@ -96,8 +96,8 @@ class InstallationProcesses:
                 fleet.add(site_role(self._settings, site, replay)),
                 fleet.add(view_role(self._settings, view)),
                 fleet.add(scheduler_role()),
-                fleet.add(qa_role()),
-                fleet.add(capture_role()),
+                fleet.add(qa_role(self._settings)),
+                fleet.add(capture_role(self._settings)),
                 *(fleet.add(harvester_role(self._settings, *each)) for each in self._harvesting.each()),
             ]
             self.addresses = {

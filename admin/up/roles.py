@@ -74,14 +74,22 @@ def scheduler_role() -> ProcessRole:
     return ProcessRole("scheduler", ShutdownStage.WORKERS, ("scheduler",), stop_seconds=_SCHEDULER_SECONDS)
 
 
-def qa_role() -> ProcessRole:
+def qa_role(settings: Settings) -> ProcessRole:
     """Return the role of the QA process, which starts proxies and a browser only while there is work."""
-    return ProcessRole("qa", ShutdownStage.WORKERS, ("qa", "work"), stop_seconds=_SITE_SECONDS)
+    return ProcessRole(
+        "qa", ShutdownStage.WORKERS, ("qa", "work"), stop_seconds=_SITE_SECONDS, environment=settings.for_child()
+    )
 
 
-def capture_role() -> ProcessRole:
-    """Return the role of the process that records for people's own browsers, with a proxy only while it is needed."""
-    return ProcessRole("capture", ShutdownStage.WORKERS, ("session", "work"), stop_seconds=_SITE_SECONDS)
+def capture_role(settings: Settings) -> ProcessRole:
+    """Return the role of the process that records what people capture, with a proxy only while it is needed."""
+    return ProcessRole(
+        "capture",
+        ShutdownStage.WORKERS,
+        ("session", "work"),
+        stop_seconds=_SITE_SECONDS,
+        environment=settings.for_child(),
+    )
 
 
 def harvester_role(settings: Settings, channel: str, number: int) -> ProcessRole:
