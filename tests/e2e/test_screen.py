@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import signal
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -441,6 +444,33 @@ def test_nobody_else_sees_the_browser(
     assert closed in (1006, 4403)
     person.page.context.close()
     other.page.context.close()
+
+
+def test_a_killed_browser_is_started_again(
+    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite, home: Path
+) -> None:
+    person, number = opened(chromium, admin, tried)
+    kept = until(lambda: session_of(database, number).urls, what="the first URLs")
+    for pid in processes_with(f"--user-data-dir={home}/windows/{number}"):
+        os.kill(pid, signal.SIGKILL)
+    expect(person.page.locator("#screen .note")).to_contain_text("the browser has ended", timeout=30_000)
+    tried.notes.clear()
+    person.page.reload()
+    until(
+        lambda: tried.last("width") is not None or person.page.wait_for_timeout(50), what="the new browser", within=60
+    )
+    until(lambda: session_of(database, number).urls > kept, what="more URLs")
+    person.page.context.close()
+
+
+def processes_with(argument: str) -> list[int]:
+    """Process ids of the browser with this argument."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and argument.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
 
 
 DEAD_KEY = """() => {
