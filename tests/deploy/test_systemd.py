@@ -20,11 +20,14 @@ UNITS = sorted(FOLDER.glob("*.service"))
 ROLES = {
     "ghostfleet": "up",
     "ghostfleet-admin": "admin",
+    "ghostfleet-capture": "session work",
     "ghostfleet-harvester@": "harvester",
     "ghostfleet-proxy": "proxy",
+    "ghostfleet-qa": "qa work",
     "ghostfleet-scheduler": "scheduler",
 }
-WITH_BROWSER = ("ghostfleet", "ghostfleet-harvester@")
+CRAWLING = ("ghostfleet", "ghostfleet-harvester@")
+WITH_BROWSER = (*CRAWLING, "ghostfleet-qa", "ghostfleet-capture")
 
 every_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 
@@ -67,18 +70,22 @@ def test_systemd_finds_it_hardened(analyze: str, unit: Path) -> None:
 @every_unit
 def test_the_command_is_one_of_ours_and_its_paths_are_the_settings_of_the_unit(unit: Path) -> None:
     (line,) = values(unit, "ExecStart")
-    program, role, *given = shlex.split(line)
-    command = ghostfleet.get_command(click.Context(ghostfleet), role)
+    program, *given = shlex.split(line)
+    command: click.Command | None = ghostfleet
+    words = []
+    while isinstance(command, click.Group):
+        words.append(given.pop(0))
+        command = command.get_command(click.Context(command), words[-1])
     assert command is not None
-    parsed = command.make_context(role, given, resilient_parsing=True)
+    parsed = command.make_context(words[-1], given, resilient_parsing=True)
 
     assert program == "/opt/ghostfleet/.venv/bin/ghostfleet"
-    assert role == ROLES[unit.stem]
+    assert " ".join(words) == ROLES[unit.stem]
     assert parsed.args == []
     assert parsed.params["home"] == Path("/var/lib/" + values(unit, "StateDirectory")[0])
 
 
-@pytest.mark.parametrize("name", WITH_BROWSER)
+@pytest.mark.parametrize("name", CRAWLING)
 def test_harvesters_have_the_time_to_end_their_crawls(name: str, home: Path) -> None:
     (seconds,) = values(FOLDER / f"{name}.service", "TimeoutStopSec")
 
