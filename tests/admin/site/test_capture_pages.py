@@ -88,10 +88,13 @@ def test_bad_input_is_named(curator: httpx.Client) -> None:
 
 
 @pytest.mark.browser
-def test_axe_finds_nothing_serious(number: int, open_context: object) -> None:
+def test_axe_finds_nothing_serious(number: int, curator: httpx.Client, open_context: object) -> None:
+    made = send_form(curator, "/capture/start", collection="hand", screen="on")
+    screen = made.headers["location"]
+    assert screen.partition("?")[0].endswith("/screen")
     for scheme in ("light", "dark"):
         page = open_context(scheme, True).new_page()  # type: ignore[operator]
-        for path in ("/capture", "/capture/start", f"/capture/{number}", f"/capture/{number}/pages"):
+        for path in ("/capture", "/capture/start", f"/capture/{number}", f"/capture/{number}/pages", screen):
             page.goto(path)
             found = Axe().run(page).response["violations"]
             assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], path
