@@ -16,6 +16,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
@@ -49,7 +50,12 @@ _HEAR_SECONDS: Final = 5
 _MICROS: Final = 1_000_000
 _MINUTE: Final = 60 * _MICROS
 _FINISH_SECONDS: Final = 60.0
-_TITLE: Final = re.compile(rb"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
+_TITLE: Final = re.compile(r"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
+_INPUT: Final = re.compile(r"<input\b[^<>]{0,2000}>", re.IGNORECASE)
+_PASSWORD: Final = re.compile(r"\btype\s{0,9}=\s{0,9}[\"']?password\b", re.IGNORECASE)
+_FIELD_NAME: Final = re.compile(
+    r"\b(name|id)\s{0,9}=\s{0,9}(?:[\"']([^\"'<>]{1,200})[\"']|([^\s\"'<>]{1,200}))", re.IGNORECASE
+)
 _CHARSET: Final = re.compile(rb"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _MOST_HTML: Final = 200_000
 _TITLE_TRIES: Final = 30
@@ -285,15 +291,19 @@ class CaptureRecording:
             self._find_titles(transaction, row, live.titles)
 
     def _find_titles(self, transaction: Transaction, row: CaptureSession, waiting: dict[int, int]) -> None:
-        """Add titles of pages as soon as the index has their captures."""
+        """Add titles of pages as soon as the index has their captures, and learn names of fields for passwords."""
         if not waiting:
             return
         numbers = list(waiting)[:50]
         query = select(SessionPage).where(SessionPage.session_id == row.id, SessionPage.number.in_(numbers))
         for page in transaction.session.scalars(query):
-            page.title = title_of(self._settings, row.collection, page.url, page.captured) or ""
+            facts = facts_of(self._settings, row.collection, page.url, page.captured)
             waiting[page.number] += 1
-            if page.title or waiting[page.number] >= _TITLE_TRIES:
+            if facts is not None:
+                page.title = facts.title
+                for name in facts.password_fields:
+                    self.note_secret_field(row.id, name)
+            if facts is not None or waiting[page.number] >= _TITLE_TRIES:
                 del waiting[page.number]
 
 
@@ -302,8 +312,17 @@ def session_folder(settings: Settings, collection: str, number: int) -> Path:
     return settings.collection(collection) / "sessions" / run_name(number)
 
 
-def title_of(settings: Settings, collection: str, url: str, captured: Micros) -> str | None:
-    """Return the title of a captured page; None as long as the index does not have it, or for a page without one."""
+@dataclass(frozen=True, slots=True)
+class PageFacts:
+    """The facts are what the document of a page says."""
+
+    title: str = ""
+    password_fields: frozenset[str] = frozenset()
+    """Names and ids of the fields that take passwords."""
+
+
+def facts_of(settings: Settings, collection: str, url: str, captured: Micros) -> PageFacts | None:
+    """Return what the document of a captured page says; None as long as the index does not have the capture."""
     query = (
         select(CAPTURES)
         .where(_C.collection == collection, _C.key == key(url), _C.url == url, _C.kind == "response")
@@ -320,9 +339,9 @@ def title_of(settings: Settings, collection: str, url: str, captured: Micros) ->
     try:
         with open_record(settings, to_capture(found)) as record:
             fields = record.http.fields if record.is_http else Fields()
-            return _title(_beginning(record.payload()), fields)
+            return _facts(_beginning(record.payload()), fields)
     except (RecordTrouble, WarcError, OSError):
-        return None
+        return PageFacts()
 
 
 def _beginning(pieces: Iterable[bytes]) -> bytes:
@@ -334,18 +353,24 @@ def _beginning(pieces: Iterable[bytes]) -> bytes:
     return bytes(found[:_MOST_HTML])
 
 
-def _title(body: bytes, fields: Fields) -> str | None:
-    """Return the title in the beginning of the body of an HTTP response with these fields."""
+def _facts(body: bytes, fields: Fields) -> PageFacts:
+    """Return what the beginning of a document says; `fields` are those of its HTTP response."""
     body = decode(body, fields.get("Content-Encoding") or "", _MOST_HTML).data
-    found = _TITLE.search(body)
-    if found is None:
-        return None
     charset = _CHARSET.search((fields.get("Content-Type") or "").encode("ascii", "replace") + body[:1024])
     try:
-        text = found[1].decode(charset[1].decode() if charset else "utf-8", "replace")
+        text = body.decode(charset[1].decode() if charset else "utf-8", "replace")
     except LookupError:
-        text = found[1].decode("utf-8", "replace")
-    return " ".join(html.unescape(text).split())[:300]
+        text = body.decode("utf-8", "replace")
+    title = _TITLE.search(text)
+    names = (
+        html.unescape(name[2] or name[3])
+        for tag in _INPUT.findall(text)
+        if _PASSWORD.search(tag)
+        for name in _FIELD_NAME.finditer(tag)
+    )
+    return PageFacts(
+        " ".join(html.unescape(title[1]).split())[:300] if title else "", frozenset(islice(names, _MOST_SECRET_FIELDS))
+    )
 
 
 def _page_row(session: int, number: int, page: OpenedPage) -> SessionPage:

@@ -182,6 +182,23 @@ def hand_token(hand: Hand, number: int) -> str:
         return token_of(hand.settings, sessions.find(reading, number).proxy_session)
 
 
+def test_a_page_tells_which_of_its_fields_take_passwords(hand: Hand, site: LoginSite) -> None:
+    number = hand.start()
+    with hand.browser(number) as browser:
+        browser.get(site.url("/odd-form"), headers=NAVIGATE)
+        hand.until(number, 1)
+
+        def learned() -> bool:
+            hand.tick()
+            return {"kw geheim&1", "kw-id"} <= hand.recording._secret_fields[number]
+
+        until(learned, what="the names of the fields")
+        browser.post(site.url("/login"), data={"user": USER, "kw geheim&1": PASSWORD})
+        hand.until(number, 3)
+    hand.do(sessions.end, number)
+    assert files_with(PASSWORD, hand.settings.home) == []
+
+
 def test_secrets_and_cookies_are_kept_or_not_as_the_person_chose(hand: Hand, site: LoginSite) -> None:
     kept, bare = hand.start(keeps_secrets=True), hand.start(collection="bare", keeps_cookies=False)
     for number in (kept, bare):

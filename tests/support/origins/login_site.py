@@ -31,6 +31,10 @@ class LoginSite:
                 is_inside = "token=yes" in self.headers.get("Cookie", "") or "Authorization" in self.headers
                 if self.path == "/":
                     self._answer(200, _FORM)
+                elif self.path == "/odd-form":
+                    self._answer(
+                        200, '<title>Odd</title><input id=x><INPUT id=kw-id TYPE="Password" name="kw geheim&amp;1">'
+                    )
                 elif self.path in ("/inside", "/second"):
                     page = _INSIDE if self.path == "/inside" else _SECOND
                     self._answer(200 if is_inside else 401, page if is_inside else "no", ("WWW-Authenticate", "Basic"))
