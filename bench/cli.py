@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 
 from admin.models.errors import DatabaseRefused, UseCaseError
+from bench import frontier as frontier_bench
 from bench import ghosts as ghost_bench
 from bench import harvests as harvesting
 from bench import hostile_neighbours, soak
@@ -30,6 +31,7 @@ from bench.peers import KINDS, PeerUnavailable
 from bench.peers.peer import cache_folder
 from bench.report import ReportRow, as_json, comparison, rows, table
 from bench.rounds import Bench, BenchPlan, RoundResult
+from frontier.private_redis.server import RedisProblem
 
 SCHEMES: Final = ("http", "connect", "absolute")
 OURS: Final = "ghostfleet"
@@ -199,6 +201,26 @@ def qa(pages: int, workers: int, as_data: bool) -> None:
             click.echo(line)
     if found.judged_pages < 2 * pages or found.damaged_pages:
         raise click.ClickException(f"{2 * pages - found.judged_pages} pages unjudged, {found.damaged_pages} damaged")
+
+
+@bench.command()
+@click.option("--hosts", default=1_000, show_default=True, type=click.IntRange(1), help="Hosts of the URLs.")
+@click.option("--urls", default=50_000, show_default=True, type=click.IntRange(1), help="URLs in the queue.")
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1), help="Processes that claim URLs.")
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def frontier(hosts: int, urls: int, workers: int, as_data: bool) -> None:
+    """Measure the queue of a job: URLs added, claimed and finished a second, CPU and memory of Redis.
+
+    Nothing is fetched, and no host has to wait. The Redis is one of its own in a temporary folder.
+    """
+    try:
+        found = frontier_bench.measure(hosts, urls, workers, lambda text: click.echo(text, err=True))
+    except RedisProblem as error:
+        raise click.ClickException(str(error)) from error
+    if as_data:
+        click.echo(json.dumps(dataclasses.asdict(found), indent=1))
+    else:
+        Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.table(found))
 
 
 @bench.command("soak")

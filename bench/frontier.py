@@ -1,0 +1,188 @@
+"""This bench fills the queue of a job in a Redis of its own, empties it, and measures both: time, CPU and memory."""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import batched
+from multiprocessing.connection import Connection as Pipe
+from pathlib import Path
+from typing import Any, Final
+
+import redis
+from rich.table import Table
+
+from archive.settings import FrontierSettings
+from bench.process import resource_usage
+from frontier.definition.job import Job, Profile
+from frontier.definition.scope import Candidate
+from frontier.lease import JobFinished, Lease, Pause
+from frontier.politeness import VisitOutcome
+from frontier.private_redis.server import start_redis
+from frontier.queue import Frontier
+
+_CHUNK: Final = 500
+_JOB: Final = "bench"
+_SETTINGS: Final = FrontierSettings(min_delay_seconds=0, delay_factor=0, retry_seconds=0, max_retry_seconds=0)
+"""No delays: the queue alone is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierRound:
+    """A queue was filled and emptied, with these costs."""
+
+    hosts: int
+    urls: int
+    workers: int
+    added_per_second: float
+    known_per_second: float
+    """Links a second that were seen before."""
+    pairs_per_second: float
+    """URLs a second that were claimed and finished."""
+    redis_micros: float
+    """CPU of Redis for each URL that was claimed and finished."""
+    worker_micros: float
+    """CPU of the workers for each such URL."""
+    claim_p50_ms: float
+    claim_p99_ms: float
+    queued_bytes: float
+    """Memory of Redis for each URL that waits, its host included."""
+    seen_bytes: float
+    """Memory of Redis for each URL when all are finished, its host included."""
+
+
+def measure(hosts: int, urls: int, workers: int, tell: Callable[[str], None]) -> FrontierRound:
+    """Fill and empty the queue of a job with so many URLs on so many hosts. Raises RedisProblem."""
+    with tempfile.TemporaryDirectory(prefix="gf-bench-") as folder, start_redis(Path(folder)) as server:
+        client: Any = redis.Redis.from_url(server.url, protocol=2)
+        job = Job.of(_JOB, "bench", ["http://seed.test/"], Profile(scope="any"))
+        frontier = Frontier(server.url, job, _SETTINGS)
+        frontier.open_job()
+        empty = _memory(client)
+        began = time.perf_counter()
+        for chunk in batched(_candidates(hosts, urls), _CHUNK):
+            frontier.add(chunk)
+        added = urls / (time.perf_counter() - began)
+        tell(f"{urls:,} URLs added: {added:,.0f} a second")
+        queued = (_memory(client) - empty) / urls
+        known, began = min(urls, 50_000), time.perf_counter()
+        for chunk in batched(_candidates(hosts, known), _CHUNK):
+            frontier.add(chunk)
+        again = known / (time.perf_counter() - began)
+        pid = int(client.info("server")["process_id"])
+        before = resource_usage(pid).redis_cpu
+        found = _emptied(server.url, workers)
+        after = resource_usage(pid).redis_cpu
+        pairs = sum(one.pairs for one in found)
+        seconds = max(one.seconds for one in found)
+        times = sorted(milliseconds for one in found for milliseconds in one.claims)
+        tell(f"{pairs:,} URLs claimed and finished: {pairs / seconds:,.0f} a second")
+        seen = (_memory(client) - empty) / urls
+        frontier.close()
+        client.close()
+        return FrontierRound(
+            hosts,
+            urls,
+            workers,
+            added,
+            again,
+            pairs / seconds,
+            (after - before) / pairs * 1e6,
+            sum(one.cpu_seconds for one in found) / pairs * 1e6,
+            times[len(times) // 2],
+            times[min(len(times) - 1, int(len(times) * 0.99))],
+            queued,
+            seen,
+        )
+
+
+def table(found: FrontierRound) -> Table:
+    """Return the costs as a table."""
+    made = Table(title=f"{found.urls:,} URLs on {found.hosts:,} hosts, {found.workers} workers")
+    made.add_column("measure")
+    made.add_column("value", justify="right")
+    for name, value in (
+        ("URLs added a second", f"{found.added_per_second:,.0f}"),
+        ("links seen before, a second", f"{found.known_per_second:,.0f}"),
+        ("claim + finish a second", f"{found.pairs_per_second:,.0f}"),
+        ("CPU of Redis for each, µs", f"{found.redis_micros:.0f}"),
+        ("CPU of the worker for each, µs", f"{found.worker_micros:.0f}"),
+        ("claim, p50 ms", f"{found.claim_p50_ms:.2f}"),
+        ("claim, p99 ms", f"{found.claim_p99_ms:.2f}"),
+        ("bytes of a queued URL", f"{found.queued_bytes:.0f}"),
+        ("bytes of a finished URL", f"{found.seen_bytes:.0f}"),
+    ):
+        made.add_row(name, value)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A worker claimed and finished so many URLs. `claims` are milliseconds."""
+
+    pairs: int
+    seconds: float
+    cpu_seconds: float
+    claims: Sequence[float]
+
+
+def _emptied(url: str, workers: int) -> list[_Work]:
+    """Let processes claim and finish all URLs; return what each of them did."""
+    context = multiprocessing.get_context("spawn")
+    running = []
+    for number in range(workers):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(theirs, url, f"worker-{number}"))
+        process.start()
+        theirs.close()
+        running.append((process, ours))
+    for _, pipe in running:
+        pipe.recv()  # the worker has its connection
+    for _, pipe in running:
+        pipe.send("go")
+    found: list[_Work] = [pipe.recv() for _, pipe in running]
+    for process, pipe in running:
+        process.join()
+        pipe.close()
+    return found
+
+
+def _work(pipe: Pipe, url: str, name: str) -> None:
+    """Claim and finish URLs until none is left."""
+    frontier = Frontier.of(url, _JOB, _SETTINGS)
+    pipe.send("ready")
+    pipe.recv()
+    outcome = VisitOutcome(200, bytes=5_000, duration_ms=10)
+    pairs, claims = 0, []
+    began, cpu = time.perf_counter(), time.process_time()
+    while True:
+        at = time.perf_counter()
+        claim = frontier.claim(name)
+        claims.append((time.perf_counter() - at) * 1000)
+        match claim:
+            case Lease():
+                frontier.finish(claim, outcome)
+                pairs += 1
+            case Pause():
+                claims.pop()  # another worker has the last URLs, or all hosts are in use
+            case JobFinished() | _:
+                claims.pop()
+                break
+    pipe.send(_Work(pairs, time.perf_counter() - began, time.process_time() - cpu, claims))
+    frontier.close()
+
+
+def _candidates(hosts: int, urls: int) -> Iterator[Candidate]:
+    """Yield the URLs, host after host in turns, as links of a page."""
+    for number in range(urls):
+        host, page = number % hosts, number // hosts
+        url = f"http://host{host}.test/section/{page % 50}/page-{page}.html"
+        yield Candidate(url, "L", via="http://seed.test/", source="http://seed.test/", depth=1)
+
+
+def _memory(client: Any) -> int:
+    """Return the bytes that the data of Redis take."""
+    return int(client.info("memory")["used_memory"])

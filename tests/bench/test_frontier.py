@@ -1,0 +1,14 @@
+"""The bench of the frontier fills a queue, empties it, and tells what both cost."""
+
+from __future__ import annotations
+
+from bench.frontier import measure, table
+
+
+def test_a_small_queue_is_filled_and_emptied() -> None:
+    found = measure(10, 200, 1, print)
+    assert (found.hosts, found.urls, found.workers) == (10, 200, 1)
+    assert min(found.added_per_second, found.known_per_second, found.pairs_per_second) > 0
+    assert found.claim_p99_ms >= found.claim_p50_ms > 0
+    assert min(found.queued_bytes, found.seen_bytes) > 0
+    assert table(found).row_count == 9
