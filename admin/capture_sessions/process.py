@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlalchemy import exists, select
 
-from admin.capture_sessions.recording import RECORDER, CaptureRecording
+from admin.capture_sessions.recording import RECORDER, SILENT_SECONDS, CaptureRecording
 from admin.capture_sessions.screens import Screens
 from admin.fleet.fleet import Addresses, Fleet
 from admin.fleet.home_folder import control_token
@@ -34,6 +34,7 @@ type Wait = Callable[[float], bool]
 _CONTROL_SECONDS: Final = 3.0
 """Longest wait for the proxy's answer. The socket of a proxy that died takes requests, which nobody answers until the
 same thread has started the next proxy."""
+_MICROS: Final = 1_000_000
 _IDLE_SECONDS: Final = 60.0
 """The proxy ends when no session was open for so long."""
 
@@ -106,7 +107,8 @@ class CaptureProcess:
         """Return whether a session waits for a proxy, or for its end after its command was killed."""
         with self._database.reading(RECORDER) as reading:
             is_open = CaptureSession.state != CaptureState.ENDED
-            is_left = (CaptureSession.door == CaptureDoor.WINDOW) & CaptureSession.heard.is_not(None)
+            silent = reading.now - SILENT_SECONDS * _MICROS
+            is_left = (CaptureSession.door == CaptureDoor.WINDOW) & (CaptureSession.heard < silent)
             is_ours = (CaptureSession.door != CaptureDoor.WINDOW) | is_left
             return bool(reading.session.scalar(select(exists().where(is_open, is_ours))))
 

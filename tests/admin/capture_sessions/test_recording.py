@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +17,11 @@ from support.origins.login_site import PASSWORD, USER, LoginSite
 from support.processes.waiting import until
 
 from admin.capture_sessions import sessions
-from admin.capture_sessions.process import RunningProxy, running_proxy, tick_steadily
+from admin.capture_sessions.process import CaptureProcess, RunningProxy, running_proxy, tick_steadily
 from admin.capture_sessions.proxy_access import CHECK_URL
 from admin.capture_sessions.recording import CaptureRecording, Taken
 from admin.capture_sessions.sessions import CaptureAccess, CaptureSessionView, NewCaptureSession
-from admin.models.capture_tables import CaptureSession, CaptureState
+from admin.models.capture_tables import CaptureDoor, CaptureSession, CaptureState
 from admin.models.database import Database, open_database
 from admin.models.errors import IllegalState
 from admin.models.transaction import COMMAND_LINE
@@ -265,3 +266,32 @@ def children_named(title: str, settings: Settings) -> list[int]:
     from support.processes.ghostfleet_command import processes_of
 
     return [pid for pid, text in processes_of(settings.home).items() if text == f"ghostfleet: {title}"]
+
+
+def test_the_capture_process_ends_what_a_killed_command_left(home: object) -> None:
+    settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": {"port": 0}}, environment={})
+    database = open_database(settings)
+    process = CaptureProcess(settings, database, print)
+    with database.transaction(COMMAND_LINE) as transaction:
+        given = NewCaptureSession(collection="hand")
+        number = sessions.start(transaction, given, door=CaptureDoor.WINDOW).id
+        row = transaction.session.get_one(CaptureSession, number)
+        row.worker, row.heard = "elsewhere:1:x", transaction.now
+    assert not process._has_work(), "the command works on it"
+    with database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.get_one(CaptureSession, number).heard = 1
+    assert process._has_work()
+    over = threading.Event()
+    thread = threading.Thread(target=process.run, args=(over.wait, over.is_set))
+    thread.start()
+
+    def state() -> CaptureState:
+        with database.reading(COMMAND_LINE) as reading:
+            return sessions.show(reading, number).state
+
+    until(lambda: state() is CaptureState.ENDED, what="the end of the session", within=60)
+    over.set()
+    thread.join()
+    with database.reading(COMMAND_LINE) as reading:
+        assert "was killed" in sessions.show(reading, number).error
+    database.close()
