@@ -25,6 +25,7 @@ from browsers.engines.chromium.trust import trusted_keys
 from browsers.engines.interface import BrowserMissing
 from browsers.ghosts.loop_thread import LoopThread
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
+from browsers.remote.autopilot import AutopilotOrder
 from browsers.remote.browser import RemoteBrowser, RemoteBrowserFailed, RemoteOrder
 from browsers.remote.framing import MessageKind, ScreenMessage, packed, read_message
 from browsers.visit import FleetUnavailable
@@ -152,6 +153,11 @@ class Screens:
             profile=self._settings.home / "windows" / str(session),
             url=url,
             sandbox=self._settings.browsers.sandbox and os.geteuid() != 0,  # root can't use the sandbox
+            autopilot=AutopilotOrder(
+                self._settings.capture.autopilot_behaviors,
+                self._settings.capture.autopilot_seconds,
+                self._settings.capture.autopilot_seconds / 2,
+            ),
         )
         names: Callable[[str], None] = lambda name: self._recording.note_secret_field(session, name)  # noqa: E731
         return await RemoteBrowser.start(order, names)
