@@ -43,7 +43,7 @@ from browsers.remote.framing import MessageKind, ScreenMessage
 from browsers.remote.page_scripts import AT_POINT, PASSWORD_BINDING, PASSWORD_FIELDS, PICK, SELECTED, WORLD
 
 log = logging.getLogger(__name__)
-_START_SECONDS: Final = 60.0
+_START_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 10.0
 _STEP_SECONDS: Final = 20.0
 MOST_TABS: Final = 20
@@ -54,6 +54,7 @@ _MOST_INPUTS: Final = 2_000
 _PICTURE_SECONDS: Final = 1.0
 """A person's page that does not say that it has shown a picture gets the next one after this time."""
 _TITLES_SECONDS: Final = 1.0
+_LATE_SECONDS: Final = 1.0
 _QUALITY: Final = 70
 _DESKTOP: Final = (1280, 800)
 _PHONE_AGENT: Final = (
@@ -77,6 +78,16 @@ class RemoteOrder:
     autopilot: AutopilotOrder = field(default_factory=AutopilotOrder)
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteNotes:
+    """These functions get what the browser notices beside what it shows to the person."""
+
+    secret_field: Callable[[str], None] = lambda _: None
+    """The function gets the name of a form field that takes a password."""
+    picture: Callable[[str, bytes], None] = lambda _url, _png: None
+    """The function gets the URL and a PNG picture of a page that was loaded. It may take its time."""
+
+
 @dataclass(slots=True, eq=False)
 class _Tab:
     number: int
@@ -87,18 +98,18 @@ class _Tab:
 
 
 class RemoteBrowser:
-    """A running browser. `tell` gets messages for the person's page, `on_password_field` names of secret fields."""
+    """A running browser. `tell` gets messages for the person's page."""
 
     def __init__(
         self,
         driver: Playwright,
         context: BrowserContext,
-        on_password_field: Callable[[str], None],
+        notes: RemoteNotes,
         autopilot: AutopilotOrder,
     ) -> None:
         self._driver, self._context = driver, context
         self._autopilot_order = autopilot
-        self._on_password_field = on_password_field
+        self._notes = notes
         self._tell: Callable[[ScreenMessage], None] = lambda _: None
         self._tabs: list[_Tab] = []
         self._active: _Tab | None = None
@@ -121,7 +132,7 @@ class RemoteBrowser:
         self._do(self._watch_titles())
 
     @classmethod
-    async def start(cls, order: RemoteOrder, on_password_field: Callable[[str], None]) -> Self:
+    async def start(cls, order: RemoteOrder, notes: RemoteNotes) -> Self:
         """Return a running browser with one tab. Raises RemoteBrowserFailed."""
         await asyncio.to_thread(prepare_window_profile, order.profile)
         driver = await async_playwright().start()
@@ -141,7 +152,7 @@ class RemoteBrowser:
                     viewport={"width": _DESKTOP[0], "height": _DESKTOP[1]},
                 )
                 await context.add_init_script(observer().source)
-                browser = cls(driver, context, on_password_field, order.autopilot)
+                browser = cls(driver, context, notes, order.autopilot)
                 for page in context.pages[1:]:
                     await page.close()
                 await browser._add(context.pages[0])
@@ -248,7 +259,7 @@ class RemoteBrowser:
         page.on("close", lambda _: self._do(self._removed(tab)))
         page.on("crash", lambda _: self._say("the page has crashed; reload it"))
         page.on("framenavigated", lambda frame: self._tell_tabs() if frame.parent_frame is None else None)
-        page.on("load", lambda _: self._tell_tabs())
+        page.on("load", lambda _: self._loaded(tab))
         page.on("response", lambda answer: self._note_answer(tab, answer))
         with suppress(Error):
             await devtools.send("Page.enable")
@@ -314,6 +325,21 @@ class RemoteBrowser:
                     await asyncio.wait_for(self._shown.wait(), _PICTURE_SECONDS)
         finally:
             self._send(tab, "Page.screencastFrameAck", {"sessionId": frame["sessionId"]})
+
+    def _loaded(self, tab: _Tab) -> None:
+        self._tell_tabs()
+        if tab.page.url.startswith(("http://", "https://")):
+            self._do(self._take_picture(tab, tab.page.url))
+
+    async def _take_picture(self, tab: _Tab, url: str) -> None:
+        """Take a picture of a page for the list of pages, when its late parts had a moment to appear."""
+        await asyncio.sleep(_LATE_SECONDS)
+        if tab not in self._tabs or tab.page.url != url:
+            return  # the person has gone on
+        with suppress(Error, TimeoutError):
+            async with asyncio.timeout(_STEP_SECONDS):
+                taken = await tab.devtools.send("Page.captureScreenshot", {"format": "png"})
+            await asyncio.to_thread(self._notes.picture, url, base64.b64decode(taken["data"]))
 
     async def _picture(self) -> None:
         """Send a picture of the page as it is, since a page that does not change sends none."""
@@ -556,7 +582,7 @@ class RemoteBrowser:
 
     def _password_field(self, called: Mapping[str, Any]) -> None:
         if called.get("name") == PASSWORD_BINDING:
-            self._on_password_field(messages.text(called.get("payload"), 200))
+            self._notes.secret_field(messages.text(called.get("payload"), 200))
 
     # ---- Telling -----------------------------------------------------------------------------------------------------
 

@@ -232,7 +232,7 @@ def opened(chromium: Browser, admin: RunningSite, tried: TriedSite, role: Role =
     page = context.new_page()
     page.goto(f"/capture/{number}/screen?url={tried.url('/')}")
     until(
-        lambda: tried.last("width") is not None or page.wait_for_timeout(50), what="the page in the browser", within=90
+        lambda: tried.last("width") is not None or page.wait_for_timeout(50), what="the page in the browser", within=240
     )
     expect(page.locator("#screen canvas[data-pictures]")).to_have_count(1)
     return Person(page, tried), number
@@ -369,6 +369,10 @@ def test_a_person_steers_the_browser(
 
     until(kept, what="the pages of the session")
     with admin.client(Role.ADMINISTRATOR) as client:
+        picture = f"/capture/{number}/pages/1/picture"
+        until(lambda: picture in client.get(f"/capture/{number}/pages").text, what="the picture of the page", within=60)
+        assert client.get(picture).content.startswith(b"\xff\xd8\xff")
+        assert client.get(f"/capture/{number}/pages/999/picture").status_code == 404
         assert send_form(client, f"/capture/{number}/end").status_code == 303
     until(lambda: session_of(database, number).state is CaptureState.ENDED, what="the end of the session", within=60)
     expect(page.locator("#screen .note")).to_contain_text("the session has ended")
