@@ -7,6 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 from support.archive.secret_search import files_with
 from support.browsers.recorded_window import ended, recording, steered
@@ -86,3 +87,39 @@ def test_bad_input_is_one_line(home: Path, arguments: tuple[str, ...], words: st
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_session_of_ten_thousand_urls_is_interrupted_and_resumed(home: Path) -> None:
+    script = (
+        "async ([base, first, last]) => { for (let at = first; at < last; at += 40) await Promise.all("
+        "Array.from({length: 40}, (_, plus) => fetch(`${base}/many/${at + plus}`).then(each => each.text()))); }"
+    )
+    with LoginSite() as site:
+        most = 0
+        for number, (first, last) in enumerate(((0, 6_000), (6_000, 10_000))):
+            given = ("--resume", "1") if number else ()
+            with recording(home, site.url("/"), *given) as (process, _, address):
+                with steered(address) as (_, page):
+                    page.locator("#user").wait_for()
+                    page.evaluate(script, [site.url(""), first, last])
+                most = max(most, *(each.memory_info().rss for each in children_of(process.pid) if is_ours(each)))
+                process.send_signal(signal.SIGINT)
+                assert ended(process)["urls"] >= last
+    assert most < 300_000_000
+    checked = subprocess.run(
+        our_command("check", "hand", "--home", str(home)), env=source_environment(), capture_output=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+def children_of(pid: int) -> list[psutil.Process]:
+    """The command with all of its processes."""
+    command = psutil.Process(pid)
+    return [command, *command.children(recursive=True)]
+
+
+def is_ours(process: psutil.Process) -> bool:
+    """Whether the process is neither the browser nor Redis."""
+    return "python" in process.name() or "ghostfleet" in process.name()
