@@ -44,8 +44,13 @@ _MINUTE: Final = 60 * _MICROS
 _FINISH_SECONDS: Final = 60.0
 _TITLE_TRIES: Final = 30
 _TITLE_SECONDS: Final = 2.0
-_BROWSERS_OWN: Final = ({"domain": "update.googleapis.com"}, {"domain": "passwordsleakcheck-pa.googleapis.com"})
-"""Chromium asks here for updates of itself, and whether passwords are known to thieves, whatever its options say."""
+_BROWSERS_OWN: Final = (
+    {"domain": "update.googleapis.com"},
+    {"domain": "passwordsleakcheck-pa.googleapis.com"},
+    {"domain": "firefox.settings.services.mozilla.com"},
+)
+"""Browsers ask here for updates of themselves, and whether passwords are known to thieves, whatever their options say.
+"""
 _SECRET_HEADERS: Final = ("authorization", "proxy-authorization")
 _REQUEST_COOKIES: Final = ("cookie",)
 _RESPONSE_COOKIES: Final = ("set-cookie",)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import psutil
 import pytest
+import trustme
 from support.archive.secret_search import files_with
 from support.browsers.recorded_window import ended, recording, steered
 from support.origins.login_site import PASSWORD, USER, LoginSite
+from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 
 from bench.process import our_command, source_environment
@@ -55,6 +58,30 @@ def test_a_login_is_recorded_in_a_window_and_resumed(home: Path) -> None:
         our_command("check", "hand", "--home", str(home)), env=source_environment(), capture_output=True, check=False
     )
     assert checked.returncode == 0, checked.stdout
+
+
+def test_a_window_of_firefox_records_https_and_asks_nobody_else(home: Path, tmp_path: Path) -> None:
+    if shutil.which("firefox-esr") is None and shutil.which("firefox") is None:
+        pytest.skip("no Firefox; apt-get install firefox-esr")
+
+    def routes(asked: Asked) -> Routed | None:
+        pages = {"/": "<title>Safe</title><script src=/script.js></script>", "/script.js": "fetch('/late')"}
+        text = pages.get(asked.path, "late")
+        return Routed(text.encode(), "text/javascript" if asked.path.endswith("js") else "text/html; charset=utf-8")
+
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    with RoutedSite(routes, tls=authority) as site:
+        given = ("--browser", "firefox", "--upstream-ca", str(tmp_path / "ca.pem"))
+        with recording(home, site.url("/"), *given) as (process, ready, _):
+            log = home / "collections" / "hand" / "sessions" / f"manual-{ready['session']}" / "crawl.log"
+            until(lambda: log.exists() and site.url("/late") in log.read_text(), what="the late part", within=120)
+            process.send_signal(signal.SIGINT)
+            last = ended(process)
+        base = site.url("")
+    assert [(each["url"], each["title"]) for each in last["listed_pages"]] == [(f"{base.rstrip('/')}/", "Safe")]
+    asked = [line.split()[3] for line in log.read_text().splitlines()]
+    assert [url for url in asked if not url.startswith(base.rstrip("/"))] == []
 
 
 def test_a_killed_command_leaves_nothing_running_and_its_session_can_go_on(home: Path) -> None:
