@@ -40,7 +40,7 @@ _OWN: Final = (
         "Links out of scope, and bounds on URLs",
         "How far a crawl follows what lies out of scope, and what keeps it out of endless paths.",
         (
-            *("embed_hops", "speculative_hops", "redirect_hops"),
+            *("embed_hops", "speculative_hops", "guessed_links", "redirect_hops"),
             *("max_url_length", "max_path_segments", "max_path_repeats", "max_links"),
         ),
     ),

@@ -391,7 +391,10 @@ def run_worker(
         has_ghost = renders or needs_ghost(rules)
         logins = _logins(settings, profile)
         sent = PlainLogin(logins) if logins else None
-        plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, login=sent, connections=concurrency)
+        guesses = profile.guessed_links == "on"
+        plain = PlainVisitor(
+            settings, ports, user_agent=agent, headers=own, login=sent, connections=concurrency, guesses=guesses
+        )
         at_the_end.callback(plain.close)
         ghost = None
         if has_ghost:

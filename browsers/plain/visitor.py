@@ -117,10 +117,11 @@ class PlainVisitor:
         login: RequestLogins | None = None,
         connections: int = 64,
         mode: Literal["record", "live"] = "record",
+        guesses: bool = True,
     ) -> None:
         """`login` has the headers Cookie and Authorization for a URL. Their values are not recorded.
 
-        Nothing is archived in the mode `live`.
+        Nothing is archived in the mode `live`. With `guesses`, texts that look like URLs are links.
         """
         self._settings = settings
         self._controls = controls
@@ -128,6 +129,7 @@ class PlainVisitor:
         self._own = headers or OwnHeaders()
         self._login = login
         self._mode = mode
+        self._guesses = guesses
         self._own_names = {name.lower() for name in self._own.values}
         self._sessions: dict[tuple[str, str | None, str, bool], ProxySession] = {}
         self._unreachable: dict[str, float] = {}
@@ -144,9 +146,16 @@ class PlainVisitor:
             return Visit(failure.code, _elapsed_ms(began), error=failure.reason)
         found = Links()
         if answer.body or answer.status in range(300, 400):
-            limit = self._settings.browsers.max_page_bytes
-            path = order.hop_path
-            found = links_of(order.url, answer.status, answer.headers, answer.body, hop_path=path, limit=limit)
+            found = links_of(
+                order.url,
+                answer.status,
+                answer.headers,
+                answer.body,
+                hop_path=order.hop_path,
+                via=order.via,
+                guesses=self._guesses,
+                limit=self._settings.browsers.max_page_bytes,
+            )
         cut = ("body-capped",) if answer.body and answer.length > len(answer.body) else ()
         return Visit(
             code=answer.status,
@@ -239,7 +248,7 @@ class PlainVisitor:
             headers = {name.lower(): value for name, value in response.headers.items()}
             if keep is None:
                 keep = self._settings.browsers.max_page_bytes
-                searches = may_have_links(order.url, headers, order.hop_path)
+                searches = may_have_links(order.url, headers, order.hop_path, guesses=self._guesses)
             else:
                 searches = True
             is_endless = is_embed(order.hop_path) and "content-length" not in headers

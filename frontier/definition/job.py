@@ -304,6 +304,11 @@ class Profile(_Frozen):
         title="Guessed links out of scope",
         description="number of guessed links in a row that may lie out of scope",
     )
+    guessed_links: Literal["on", "off"] = Field(
+        "on",
+        title="Guessed links",
+        description="whether the plain crawler takes texts of scripts, JSON and XML that look like URLs as links",
+    )
     redirect_hops: int = Field(
         5, ge=0, title="Redirects out of scope", description="number of redirects in a row that may lie out of scope"
     )
