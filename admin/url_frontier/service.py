@@ -87,6 +87,8 @@ class FrontierService:
         seconds = min(asked.delay_requestable or _LEASE_SECONDS, _MOST_LEASE_SECONDS)
         per_queue = asked.max_urls_per_queue or self._settings.most_urls
         most_queues = (1 if asked.key else asked.max_queues) or self._settings.most_urls
+        if asked.key:
+            self._frontier.sweep()  # an expired lease would keep the host from being looked at
         given: dict[str, int] = {}
         spare: list[Lease] = []
         try:

@@ -245,7 +245,12 @@ def test_a_job_that_is_not_running_is_named(home: Path, bench: Bench, redis_url:
     arguments = ["intake", "amqp", "--job", "autumn", "--url", "redis://127.0.0.1:1/", "--home", str(home)]
 
     told = subprocess.run(
-        [sys.executable, "-m", "admin.cli", *arguments], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+        [sys.executable, "-m", "admin.cli", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        check=False,
     )
 
     assert told.returncode == 2
