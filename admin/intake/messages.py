@@ -102,8 +102,8 @@ def _of_ours(found: Mapping[str, Any]) -> IntakeUrl:
         Candidate(
             url=url,
             hop_path="" if message.seed else "L",
-            via=_clean(message.via),
-            source=url if message.seed else _clean(message.source),
+            via=message.via,
+            source=url if message.seed else message.source,
             depth=0 if message.seed else 1,
             is_seed=message.seed,
             priority=Priority[message.priority.upper()],
@@ -117,13 +117,12 @@ def _of_umbra(message: _Umbra) -> IntakeUrl:
     if message.method != "GET":
         raise MessageRefused(f"the method is {message.method!r}; only URLs that are fetched with GET can be queued")
     url = canonical(message.url)
-    source = message.metadata.heritable.get("source")
     path = _hop_path(message.metadata.path, message.hop)
     candidate = Candidate(
         url=url,
         hop_path="" if message.seed else path,
-        via=_clean(message.parent),
-        source=url if message.seed else _clean(source if isinstance(source, str) else None),
+        via=message.parent,
+        source=url if message.seed else _source(message.metadata.heritable),
         depth=0 if message.seed else sum(map(path.count, LINK_HOPS)),
         is_seed=message.seed,
         # Heritrix queues what the browser asked for before everything else, so that the page is soon complete.
@@ -144,9 +143,10 @@ def _hop_path(parent: str, hop: str) -> str:
     return path
 
 
-def _clean(text: str | None) -> str | None:
-    """Return the text of a link without halves of characters, which Redis can't store, and no longer than a URL."""
-    return text[:MAX_LENGTH].encode("utf-8", "replace").decode() if text else None
+def _source(heritable: Mapping[str, Any]) -> str | None:
+    """Return the seed that Heritrix passes on; without halves of characters, which Redis can't store."""
+    found = heritable.get("source")
+    return found[:MAX_LENGTH].encode("utf-8", "replace").decode() if isinstance(found, str) else None
 
 
 def _short(problem: object) -> str:

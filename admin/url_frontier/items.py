@@ -1,8 +1,8 @@
 """The items of URLFrontier's interface become candidates and outcomes of visits, and leases become items. Pure.
 
 Metadata has the names that Apache StormCrawler uses. `url.path` has the URLs from the seed to this one, and `depth`
-their number. `fetch.statusCode`, `fetch.byteLength` and `fetch.loadingTime` (in milliseconds) describe a visit. An item with
-`fetch.exception` or `error.cause`, but without a status, was not fetched. `isSeed` is ours.
+their number. `fetch.statusCode`, `fetch.byteLength` and `fetch.loadingTime` (in milliseconds) describe a visit. An item
+with `fetch.exception` or `error.cause`, but without a status, was not fetched. `isSeed` is ours.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The calls of URLFrontier's interface, over the frontier of one job.
 
 A queue of the interface is a host of ours, and the crawl is the job. A URL that GetURLs hands out is leased, for as
-long as the client asks. PutURLs ends the lease when the URL comes back as a known item. A lease that expires goes back into
-its queue. The politeness of the job decides when a host has a URL, so that a client gets at most
+long as the client asks. PutURLs ends the lease when the URL comes back as a known item. A URL whose lease expires goes
+back into its queue. The politeness of the job decides when a host has a URL, so that a client gets at most
 `frontier.per_host` URLs of a host before it sends one back.
 """
 

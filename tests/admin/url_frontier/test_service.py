@@ -369,7 +369,7 @@ def test_urls_are_listed_and_counted(client: Client) -> None:
 
 def test_the_job_is_the_crawl(client: Client) -> None:
     assert list(client.ListCrawls(pb.Local()).values) == ["spring"]
-    assert list(client.ListNodes(pb.Empty()).values)[0].startswith("127.0.0.1:")
+    assert next(iter(client.ListNodes(pb.Empty()).values)).startswith("127.0.0.1:")
     assert len(client.get(crawlID="DEFAULT")) == 2
     assert "use spring" in refused(grpc.StatusCode.NOT_FOUND, lambda: client.get(crawlID="autumn"))
     assert client.put(discovered("http://a.example/1", "1", crawl="autumn")) == [("1", SKIPPED)]
@@ -415,7 +415,7 @@ def test_a_network_address_needs_a_list_of_clients(frontier: Frontier) -> None:
 
 
 def test_a_port_in_use_is_one_line(frontier: Frontier, client: Client) -> None:
-    address = list(client.ListNodes(pb.Empty()).values)[0]
+    address = next(iter(client.ListNodes(pb.Empty()).values))
     with pytest.raises(ListenRefused, match=r"another program may use the port"):
         FrontierServer("spring", frontier, UrlFrontierSettings(port=int(address.rpartition(":")[2])))
 
