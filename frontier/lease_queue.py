@@ -16,7 +16,7 @@ from archive import crawl_log
 from archive.settings import FrontierSettings
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.packing import EndedVisit, leased, unpack
-from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, next_step
+from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, delay_ms, next_step
 from frontier.store import Store
 
 logger = logging.getLogger(__name__)
@@ -45,18 +45,19 @@ class LeaseQueue(ABC):
         `scope_length` is the number of changes of the scope so far.
         """
 
-    def claim(self, worker: str) -> Claim:
+    def claim(self, worker: str, *, lease_seconds: float | None = None) -> Claim:
         """Return the next URL for this worker, or the reason why there is none. Each worker has its own name.
 
-        Raises FrontierLost when Redis has lost the job.
+        The lease lasts `lease_seconds`, by default as long as the setting says. Raises FrontierLost when Redis has lost
+        the job.
         """
         token, rules = secrets.token_hex(8), self.politeness
-        lease_ms = round(self._settings.lease_seconds * 1000)
+        lease_ms = round((lease_seconds or self._settings.lease_seconds) * 1000)
         while True:
             answer = self._store.run("claim", worker, token, lease_ms, rules.per_host, rules.max_retries)
             match answer[0]:
                 case b"lease":
-                    lease = self._lease(answer, worker, token)
+                    lease = self._lease(answer, worker, token, lease_ms / 1000)
                     if lease is not None and not self._is_rejected(lease, answer[-1]):
                         return lease
                     token = secrets.token_hex(8)
@@ -98,6 +99,12 @@ class LeaseQueue(ABC):
         logger.info("job %s: %s was given back (%s): %s", self.name, lease.url, reason, ending or "stale")
         return ending
 
+    def visit_again(self, lease: Lease, outcome: VisitOutcome, seconds: float) -> LeaseEnding:
+        """Finish a visit whose worker wants the URL back after `seconds`. This was no try, and the host rests."""
+        rest = delay_ms(outcome.duration_ms, self.politeness, outcome.crawl_delay_seconds)
+        step = Step(LeaseEnding.AGAIN, url_wait_ms=round(seconds * 1000), host_wait_ms=rest)
+        return self._end(lease, step, outcome, counts=False)
+
     def renew(self, lease: Lease) -> bool:
         """Extend a lease to its full time from now. Return False when the lease is over."""
         lease_ms = round(self._settings.lease_seconds * 1000)
@@ -126,7 +133,7 @@ class LeaseQueue(ABC):
         self._end(lease, Step(LeaseEnding.EXCLUDED), VisitOutcome(crawl_log.OUT_OF_SCOPE))
         return True
 
-    def _lease(self, answer: Sequence[Any], worker: str, token: str) -> Lease | None:
+    def _lease(self, answer: Sequence[Any], worker: str, token: str, seconds: float) -> Lease | None:
         """Return the lease in an answer; None, after the URL failed, when its record is damaged."""
         id, record, tries, failures = answer[1].decode(), answer[2], int(answer[3]), int(answer[4])
         candidate = unpack(record)
@@ -144,7 +151,7 @@ class LeaseQueue(ABC):
             tries=tries,
             failures=failures,
             lost=int(answer[5]),
-            seconds=self._settings.lease_seconds,
+            seconds=seconds,
         )
 
     def _end(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> LeaseEnding:

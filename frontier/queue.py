@@ -24,6 +24,7 @@ from frontier.definition.scope import Accepted, Candidate, Rejected, Scope, Scop
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.missing_pages import MissingPageAnswers
+from frontier.outside_queues import OutsideQueues
 from frontier.packing import pack, queue_score
 from frontier.politeness import Politeness
 from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
@@ -46,6 +47,7 @@ class Frontier(LeaseQueue):
 
     Any number of processes may work on one job. `renders` is the queue of the job's renders. `controls` has the
     commands of operators, `reports` the progress, and `missing_pages` how sites answer to URLs that do not exist.
+    `outside` shows single queues and leases to other programs.
     """
 
     def __init__(self, redis_url: str, job: Job, settings: FrontierSettings, *, timeout_seconds: float = 5) -> None:
@@ -57,6 +59,7 @@ class Frontier(LeaseQueue):
         self.renders = RenderQueue(self, store, settings)
         self._robots = RobotsStore(self._store, settings.robots_seconds)
         self.missing_pages = MissingPageAnswers(self._store)
+        self.outside = OutsideQueues(self._store)
 
     @classmethod
     def of(cls, redis_url: str, name: str, settings: FrontierSettings, *, timeout_seconds: float = 5) -> Self:
@@ -99,11 +102,14 @@ class Frontier(LeaseQueue):
         )
         return bool(before)
 
-    def add(self, candidates: Iterable[Candidate], lease: Lease | None = None) -> list[ScopeDecision]:
+    def add(
+        self, candidates: Iterable[Candidate], lease: Lease | None = None, *, from_outside: bool = False
+    ) -> list[ScopeDecision]:
         """Add the candidates that are in scope and new. Return a decision for each candidate, in order.
 
         `lease` belongs to the visit that found the candidates. With it, at most `max_links` are added. When the lease
-        is over, nothing is added, and the list is empty.
+        is over, nothing is added, and the list is empty. `from_outside` is for candidates of other programs: when the
+        job has ended its work, the list is empty.
         """
         self._learn_scope()
         candidates = list(candidates)
@@ -123,8 +129,12 @@ class Frontier(LeaseQueue):
             decisions = limited(decisions, self.job.profile.max_links)
         wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
         for chunk in batched(wanted, _CHUNK):
-            answers = self._add_chunk([decisions[number].candidate for number in chunk], lease)
+            answers = self._add_chunk(
+                [decisions[number].candidate for number in chunk], lease, by_operator=from_outside
+            )
             if not answers:
+                if from_outside:
+                    return []
                 logger.warning(
                     "job %s: links of %s were dropped, since its lease is over", self.job.name, lease and lease.url
                 )
