@@ -30,6 +30,7 @@ patterns that operators reject, each behind a `!` |
 | `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
 | `…:JOB:missing` | hash | kind of visitor and folder to the look of a page that does not exist there |
 | `…:JOB:slow` | hash | pattern that was switched off, since its search took too long, to a URL in which it did |
+| `…:JOB:forced` | set | names of files and ids of URLs that the files asked to be visited again |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
 | `gf:{SHARD}:JOB=renders:…` | | the queue of renders: the keys of a job, and those below (`renders`) |
 | `…=renders:since` | zset | ids of the queued and leased renders, by the ms at which they were queued |
@@ -66,7 +67,7 @@ type ScriptArgument = bytes | str | int | float
 _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
-    *("slow", "since", "lags", "held", "rests"),
+    *("slow", "forced", "since", "lags", "held", "rests"),
 )
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
