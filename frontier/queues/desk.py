@@ -6,10 +6,10 @@ Each change is a script in Redis, so that a URL is either changed or claimed by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import batched, islice
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from archive import crawl_log
 from archive.url import host_of
@@ -109,10 +109,14 @@ class QueueDesk:
 
         A URL that is being visited, or has ended, stays as it is. Raises FrontierLost.
         """
-        deleted = 0
+        return self.end(urls, "excluded", code)
+
+    def end(self, urls: Iterable[str], ending: Literal["done", "failed", "excluded"], code: int) -> int:
+        """End queued URLs without a visit. Return how many ended now. Raises FrontierLost."""
+        ended = 0
         for chunk in batched(urls, _SCAN):
-            deleted += int(self._store.run("delete", code, *(fingerprint(url).id for url in chunk)))
-        return deleted
+            ended += int(self._store.run("end", ending, code, *(fingerprint(url).id for url in chunk)))
+        return ended
 
     def restore(self, urls: Sequence[RestoredUrl]) -> list[bool] | None:
         """Take in URLs with their states. Return for each whether it was new; None when the job is finished.
@@ -144,6 +148,19 @@ class QueueDesk:
             arguments = [part for each in marks for part in (each.id, each.bucket)]
             forgotten += int(self._store.run("forget", mark, *arguments))
         return forgotten
+
+    def add_totals(self, pages: Mapping[str, int], sizes: Mapping[str, int], seconds: float) -> None:
+        """Add documents and bytes by host, and working time, to those that the limits of the job count."""
+        store = self._store
+        with store.guarded():
+            pipeline = store.client.pipeline(transaction=False)
+            for name, by_host in (("pages", pages), ("hostbytes", sizes)):
+                for host, number in by_host.items():
+                    pipeline.hincrby(store.key(name), host, number)
+            pipeline.hincrby(store.key("count"), "pages", sum(pages.values()))
+            pipeline.hincrby(store.key("count"), "bytes", sum(sizes.values()))
+            pipeline.hincrby(store.key("state"), "active", round(seconds * 1000))
+            pipeline.execute()
 
     def drop_marks(self) -> None:
         """Drop the marks of `forget_seen`."""

@@ -315,6 +315,60 @@ def budget(
     click.echo(f"{target.name}: limits in force: {said or 'none'}")
 
 
+@queue.command("rebuild")
+@common
+@click.option("--job", required=True, metavar="NAME", shell_complete=complete_job, help="Name of a job, or of a run.")
+@click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A further crawl.log of the job, such as that of workers on another machine. Repeatable.",
+)
+@click.option("--revisit-pages", is_flag=True, help="Extract the links of stored pages, and queue those that are new.")
+@click.option("--anew", is_flag=True, help="Drop the queues that Redis has of the job first.")
+@click.option("--json", "as_json", is_flag=True, help="Print the account as JSON.")
+def rebuild(
+    home: Path | None, settings_file: Path | None, job: str, logs: tuple[Path, ...], revisit_pages: bool, anew: bool,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Rebuild the queues of a job of `crawl` that Redis has lost; then resume the job with its own command.
+
+    URLs that crawl.log or the capture index have as done are marked as seen, and not visited again. URLs whose last
+    visits failed for a while are queued again, with all of their tries, and so are seeds that were not done. The
+    limits count what was done before.
+
+    Links that were found and never visited stand in no log. --revisit-pages finds those of stored pages again, without
+    a request to their sites, but not the links that only scripts of a page make. `queue import` takes the rest from a
+    file of `queue export`, when there is one. Renders that waited, tries, delays of hosts, pauses and rules of
+    operators are lost.
+    """
+    from admin.fleet.home_folder import HomeError
+    from admin.jobs.rebuild import rebuild as rebuild_job
+    from admin.jobs.steering import find
+    from dedupdb.captures.schema import CapturesError
+    from frontier.definition.job import JobError
+    from frontier.private_redis.server import RedisProblem
+
+    def say(line: str) -> None:
+        click.echo(line, err=True)
+
+    settings = load_settings(home, settings_file)
+    with steering_errors():
+        target = find(settings, job)
+        try:
+            account = rebuild_job(target, logs=logs, with_pages=revisit_pages, anew=anew, say=say)
+        except (JobError, RedisProblem, CapturesError, HomeError, OSError) as error:
+            raise InputError(str(error)) from error
+    if as_json:
+        click.echo(json.dumps(asdict(account)))
+        return
+    for line in account.text():
+        click.echo(line)
+    click.echo(f"{target.command()} resumes the job")
+
+
 @contextmanager
 def _frontier(home: Path | None, file: Path | None, job: str | None) -> Iterator[tuple[FoundJob, Frontier]]:
     """Yield a job and its frontier. Expected errors are raised as InputError, with exit code 2 or 6."""

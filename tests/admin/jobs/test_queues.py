@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,9 @@ from support.origins.chain_site import ChainSite
 from support.processes.ghostfleet_command import Command
 from support.processes.waiting import until
 
+from admin.commands.jobs.job import job
 from admin.commands.jobs.queue import queue
+from frontier.private_redis.server import running_url
 
 JOB = "spring"
 
@@ -157,3 +160,66 @@ def test_what_can_not_be_used_is_said_in_one_line(home: Path) -> None:
         assert told.returncode in (2, 6), arguments
         assert said in told.stderr
         assert len(told.stderr.splitlines()) == 1
+
+
+def test_a_job_whose_redis_was_lost_is_rebuilt_and_goes_on(home: Path, site: ChainSite) -> None:
+    site.hold("/1")
+    with _crawl(home, site.url) as crawl:
+        until(lambda: "/1" in site.asked, what="a request for /1", within=60)
+        assert CliRunner().invoke(job, ["pause", JOB, "--home", str(home)]).exit_code == 0
+        site.let_go("/1")
+        until(lambda: _rows(_done(home, "list", "--json"))[0]["visits"] == 0, what="the visit to end")
+        crawl.signal(signal.SIGKILL)
+        crawl.ended()
+    until(lambda: running_url(home) is None, what="the private Redis to end", within=60)
+    refused = _queue(home, "rebuild", "--job", JOB)
+    assert refused.returncode == 2
+    assert "resume the job, or give --anew" in refused.stderr
+    for path in (home / "redis").rglob("*.aof"):
+        path.unlink()
+    shutil.rmtree(home / "redis" / "appendonlydir", ignore_errors=True)
+    asked = list(site.asked)
+    told = json.loads(_done(home, "rebuild", "--job", JOB, "--revisit-pages", "--json"))
+    assert (told["done"], told["failed"], told["again"], told["seeds"], told["damaged"]) == (3, 0, 0, 0, 0)
+    assert told["links"] == told["queued"] == 2, "the links of /1"
+    assert site.asked == asked, "no request was sent"
+    (waiting,) = _rows(_done(home, "search", "/2$", "--job", JOB, "--state", "queued", "--json"))
+    assert (waiting["url"], waiting["hop_path"], waiting["depth"]) == (f"{site.url}2", "LL", 2)
+    with _crawl(home, site.url) as again:
+        assert again.ended() == 0, again.stderr
+    summary = again.line(event="summary")
+    assert (summary["status"], summary["pages"]) == ("finished", 3)
+    for path in ("/", "/1", "/image-0.png", "/image-1.png"):
+        assert site.asked.count(path) == 1, path
+
+
+def test_a_rebuild_without_pages_says_what_is_unknown(home: Path, site: ChainSite, tmp_path: Path) -> None:
+    site.hold("/1")
+    with _crawl(home, site.url) as crawl:
+        until(lambda: "/1" in site.asked, what="a request for /1", within=60)
+        crawl.signal(signal.SIGINT)
+        site.let_go("/1")
+        crawl.ended()
+    (log,) = (home / "collections").rglob("crawl.log")
+    base = "2026-11-27T13:10:14.059Z {} - {} L {} text/html #000 - - - -\n"
+    more = tmp_path / "more.log"
+    more.write_text(
+        base.format(-4, f"{site.url}late", site.url)
+        + base.format(-9998, f"{site.url}forbidden", site.url)
+        + base.format(-7, f"{site.url}wrong", site.url)
+        + base.format(200, f"{site.url}done", f"{site.url}referrer")
+        + base.format(-4, f"{site.url}done", site.url)
+        + "rubbish\n"
+    )
+    told = _done(home, "rebuild", "--job", JOB, "--anew", "--log", str(more))
+    lines = told.splitlines()
+    assert lines[1].split(None, 1) == ["ended", "1 failed, 1 excluded"]
+    assert "0 seeds, 1 after temporary failures, 1 referring URL, 0 links of stored pages" in lines[2]
+    assert lines[3] == "damaged        1 line of the logs can't be read"
+    assert "--revisit-pages" in lines[4]
+    assert "`ghostfleet crawl" in lines[5]
+    found = _rows(_done(home, "search", ".", "--job", JOB, "--json"))
+    assert {each["url"].removeprefix(site.url): each["state"] for each in found} == {
+        "late": "queued", "referrer": "queued", "forbidden": "excluded", "wrong": "failed",
+    }  # fmt: skip
+    assert log.exists()
