@@ -42,6 +42,9 @@ COMMANDS: Final = {
         "admin.commands.jobs.job:job",
         "List and show jobs of `crawl`; stop, pause or resume a running one, or add seeds or render workers to it.",
     ),
+    "queue": Entry(
+        "admin.commands.jobs.queue:queue", "Show the queued URLs of a job; add, delete, export, import or block them."
+    ),
     "log": Entry(
         "admin.commands.jobs.log:log",
         "Analyse the crawl.log of a job, or of Heritrix: time lines, hosts, search, indicators, alerts.",

@@ -27,6 +27,7 @@ from frontier.missing_pages import MissingPageAnswers
 from frontier.outside_queues import OutsideQueues
 from frontier.packing import pack, queue_score
 from frontier.politeness import Politeness
+from frontier.queues.desk import QueueDesk
 from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.renders import RenderQueue
 from frontier.reports import Reports
@@ -46,8 +47,8 @@ class Frontier(LeaseQueue):
     """The frontier hands out the URLs of one job. It is safe to share between threads.
 
     Any number of processes may work on one job. `renders` is the queue of the job's renders. `controls` has the
-    commands of operators, `reports` the progress, and `missing_pages` how sites answer to URLs that do not exist.
-    `outside` shows single queues and leases to other programs.
+    commands of operators, `reports` the progress, `desk` the queues for operators, and `missing_pages` how sites answer
+    to URLs that do not exist. `outside` shows single queues and leases to other programs.
     """
 
     def __init__(self, redis_url: str, job: Job, settings: FrontierSettings, *, timeout_seconds: float = 5) -> None:
@@ -55,6 +56,7 @@ class Frontier(LeaseQueue):
         super().__init__(job.name, store, settings)
         self.controls = Controls(self._store)
         self.reports = Reports(self._store)
+        self.desk = QueueDesk(self._store)
         self._use(job)
         self.renders = RenderQueue(self, store, settings)
         self._robots = RobotsStore(self._store, settings.robots_seconds)
@@ -171,6 +173,23 @@ class Frontier(LeaseQueue):
                 if not is_new:
                     decisions[number] = Rejected(decisions[number].candidate, "seen")
         logger.info("job %s: %d of %d seeds were added to the running job", self.job.name, len(wanted), len(seeds))
+        return decisions
+
+    def add_urls(self, candidates: Sequence[Candidate]) -> list[ScopeDecision]:
+        """Add URLs of an operator that are in scope, without widening the scope. Return a decision for each URL.
+
+        A URL that was seen before is rejected as `seen`, unless its candidate has `force`. The list is empty when the
+        job has ended its work. Raises FrontierLost when the job is gone.
+        """
+        decisions = self.decide(candidates, len(candidates))
+        wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
+        for chunk in batched(wanted, _CHUNK):
+            answers = self._add_chunk([decisions[number].candidate for number in chunk], None, by_operator=True)
+            if not answers:
+                return []
+            for number, is_new in zip(chunk, answers, strict=True):
+                if not is_new:
+                    decisions[number] = Rejected(decisions[number].candidate, "seen")
         return decisions
 
     def set_limits(self, changes: Mapping[str, float | None]) -> Limits:

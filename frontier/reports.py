@@ -220,6 +220,18 @@ class Reports:
             for (count, name, why, is_beyond), state in zip(longest, states, strict=True)
         ]
 
+    def host_queue(self, host: str) -> HostQueue:
+        """Return the queue of one host, which may be empty."""
+        store = self._store
+        with store.guarded():
+            seconds, micros = store.client.time()
+            queued = int(store.client.zcard(store.key(f"q:{host}")))
+            aside = store.client.hget(store.key("aside"), host) or b""
+            is_beyond = bool(store.client.sismember(store.key("beyond"), host))
+            state = store.client.hmget(store.host_key(host), "d", "n", "j", "f", "e", "b")
+        now = seconds * 1000 + micros // 1000
+        return self._queue(host, queued, aside.decode("utf-8", "replace"), is_beyond, state, now)
+
     def _queue(
         self, host: str, queued: int, aside: str, is_beyond: bool, state: Sequence[bytes | None], now: int
     ) -> HostQueue:

@@ -31,6 +31,7 @@ patterns that operators reject, each behind a `!` |
 | `…:JOB:missing` | hash | kind of visitor and folder to the look of a page that does not exist there |
 | `…:JOB:slow` | hash | pattern that was switched off, since its search took too long, to a URL in which it did |
 | `…:JOB:delays` | hash | host to the seconds that a program outside asked for between visits; '' for all hosts |
+| `…:JOB:forced` | set | names of files and ids of URLs that the files asked to be visited again |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
 | `gf:{SHARD}:JOB=renders:…` | | the queue of renders: the keys of a job, and those below (`renders`) |
 | `…=renders:since` | zset | ids of the queued and leased renders, by the ms at which they were queued |
@@ -67,7 +68,7 @@ type ScriptArgument = bytes | str | int | float
 _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
-    *("slow", "delays", "since", "lags", "held", "rests"),
+    *("slow", "delays", "forced", "since", "lags", "held", "rests"),
 )
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""

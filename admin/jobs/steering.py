@@ -155,6 +155,11 @@ def names(settings: Settings) -> list[str]:
     return sorted(of_runs | set(_shared_names(settings)))
 
 
+def running_names(settings: Settings) -> list[str]:
+    """Return the names of the runs that a command on this machine executes now."""
+    return sorted(run.state.name for run in _runs(settings) if is_locked(run))
+
+
 def status(target: FoundJob) -> CrawlStatus:
     """Return the status of a running job. Raises NotRunning."""
     with target.frontier() as frontier:
