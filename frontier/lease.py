@@ -100,6 +100,8 @@ class WaitKind(StrEnum):
     """A visit of this job must end."""
     HELD = "held"
     """A visit of another job must end."""
+    GROUP = "group"
+    """The queue group of the host has all its visits, or its delay must end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,10 @@ class LeaseQueue(ABC):
         `scope_length` is the number of changes of the scope so far.
         """
 
+    @abstractmethod
+    def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
+        """Look up the queue groups of these hosts, and store them for all workers."""
+
     def claim(self, worker: str) -> Claim:
         """Return the next URL for this worker, or the reason why there is none. Each worker has its own name.
 
@@ -62,6 +66,8 @@ class LeaseQueue(ABC):
                     token = secrets.token_hex(8)
                 case b"pause":
                     return Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode())
+                case b"group":
+                    self.assign_groups(answer[1].decode(), [host.decode("utf-8", "replace") for host in answer[2]])
                 case b"stopped":
                     return JobStopped(answer[1].decode("utf-8", "replace"))
                 case _:

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import batched
+from pathlib import Path
 from typing import Final, Self
 
 import regex
@@ -18,9 +19,11 @@ from pydantic import ValidationError
 from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.control import Controls
-from frontier.definition.job import Job, JobError, Limits, Seed, first_problem
+from frontier.definition.groups import GroupList
+from frontier.definition.job import Job, JobError, Limits, Profile, Seed, first_problem
 from frontier.definition.resume import resumed
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope, ScopeDecision
+from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.missing_pages import MissingPageAnswers
@@ -53,6 +56,7 @@ class Frontier(LeaseQueue):
         super().__init__(job.name, store, settings)
         self.controls = Controls(self._store)
         self.reports = Reports(self._store)
+        self._groups = GroupBook(self._store)
         self._use(job)
         self.renders = RenderQueue(self, store, settings)
         self._robots = RobotsStore(self._store, settings.robots_seconds)
@@ -69,13 +73,16 @@ class Frontier(LeaseQueue):
             raise FrontierLost(f"Redis has no job {name}; start it with ghostfleet crawl --job {name}")
         return cls(redis_url, Job.model_validate_json(stored), settings, timeout_seconds=timeout_seconds)
 
-    def open_job(self) -> bool:
+    def open_job(self, *, lists: Path | None = None) -> bool:
         """Open the job and queue its seeds, or resume it. Return whether the job existed.
+
+        `lists` is the folder of the list files that the profile's queue groups name.
 
         An unfinished job may be opened with more seeds, higher limits or other politeness; any other change raises
         JobError. A finished job that is opened with such a change starts over. A stopped job continues, and a paused
         job stays paused.
         """
+        groups = groups_of(self.job.profile.groups, lists)
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
@@ -84,6 +91,7 @@ class Frontier(LeaseQueue):
             before = stored if job else b""
             if self._store.run("open", before, self.job.model_dump_json(), *_limits(self.job.profile.limits)):
                 break
+        self._groups.put(groups)
         for host in [host for host, why in self.controls.hosts_aside().items() if why == "limit-host-pages"]:
             self.controls.wake_host(host)
         for decision in self.add(Candidate(seed.url, source=seed.url, is_seed=True) for seed in self.job.seeds):
@@ -183,6 +191,29 @@ class Frontier(LeaseQueue):
         logger.info("job %s: limits are now %s", self.job.name, self.job.profile.limits.model_dump(exclude_none=True))
         return self.job.profile.limits
 
+    def set_groups(self, lines: Sequence[str], *, lists: Path | None = None) -> GroupList:
+        """Replace the queue groups of the running job, for all its workers from their next claim on.
+
+        `lines` are as in the profile, and `lists` is the folder of the list files. Return the groups that are in force
+        now. Raises JobError, and FrontierLost when the job is gone.
+        """
+        groups = groups_of(lines, lists)
+
+        def changed(job: Job) -> Job:
+            values = job.profile.model_dump() | {"groups": tuple(lines)}
+            try:
+                return job.model_copy(update={"profile": Profile.model_validate(values)})
+            except ValidationError as error:
+                raise JobError(f"groups: {first_problem(error)}") from error
+
+        self._amend(changed)
+        self._groups.put(groups)
+        return groups
+
+    def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
+        """Look up the queue groups of these hosts, and store them for all workers."""
+        self._groups.assign(version, hosts)
+
     def stored_job(self) -> Job:
         """Return the job as Redis has it, with the limits and seeds that operators have given since it began."""
         with self._store.guarded():
@@ -267,6 +298,7 @@ class Frontier(LeaseQueue):
 
     def close(self) -> None:
         """Close the connections to Redis."""
+        self._groups.close()
         self._store.client.close()
 
     def _use(self, job: Job) -> None:

@@ -30,6 +30,12 @@ patterns that operators reject, each behind a `!` |
 | `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
 | `…:JOB:missing` | hash | kind of visitor and folder to the look of a page that does not exist there |
 | `…:JOB:slow` | hash | pattern that was switched off, since its search took too long, to a URL in which it did |
+| `…:JOB:groups` | hash | queue groups by name: `i:` number, `p:` visits at once, `w:` delay ms, `n:` current visits, \
+`d:` due ms, `s:` time of the note, `v:` visits so far, `h:` hosts |
+| `…:JOB:groupdef` `…:hostgroups` | string, hash | the groups as JSON; host to version of the groups, ms until which \
+this is known (0 for ever), group |
+| `…:JOB:parked` | zset | hosts that wait for their group, by number of the group and turn |
+| `…:JOB:groupready` | zset | groups for which hosts wait, by the time of the next check |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
 | `gf:{SHARD}:JOB=renders:…` | | the queue of renders: the keys of a job, and those below (`renders`) |
 | `…=renders:since` | zset | ids of the queued and leased renders, by the ms at which they were queued |
@@ -67,6 +73,7 @@ _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
     *("slow", "since", "lags", "held", "rests"),
+    *("groups", "groupdef", "hostgroups", "parked", "groupready"),
 )
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
@@ -160,6 +167,7 @@ class Store:
         with self.guarded():
             hosts = {
                 *self.client.zrange(self.key("ready"), 0, -1),
+                *self.client.zrange(self.key("parked"), 0, -1),
                 *self.client.hkeys(self.key("aside")),
                 *self.client.smembers(self.key("beyond")),
             }

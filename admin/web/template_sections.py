@@ -44,7 +44,7 @@ _OWN: Final = (
             *("max_url_length", "max_path_segments", "max_path_repeats", "max_links"),
         ),
     ),
-    ("Single sites", "Other settings for some of the sites.", ("sheets", "least_delays")),
+    ("Single sites", "Other settings for some of the sites.", ("sheets", "least_delays", "groups")),
     ("Requests", "What is sent with every request.", ("user_agent", "headers", "redact_headers")),
 )
 _UNITS: Final = {

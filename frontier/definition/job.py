@@ -22,6 +22,7 @@ from archive.dates import Micros, now_micros
 from archive.names.name_rules import NAME_PATTERN
 from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, BrowserStorage, ServiceWorkers
 from archive.url import UrlError, canonical
+from frontier.definition.groups import MAX_GROUPS, check_group_line
 from frontier.definition.sheets import (
     MAX_SHEETS,
     PageRules,
@@ -103,6 +104,7 @@ def _is_sheet(line: str) -> str:
 
 
 SheetLine = Annotated[str, AfterValidator(_is_sheet)]
+GroupLine = Annotated[str, AfterValidator(check_group_line)]
 BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
 
 
@@ -331,6 +333,14 @@ class Profile(_Frozen):
         title="Least delays of domains",
         description="shortest pause between two visits to one host, for the hosts of each of these domains; harvests"
         " set this for the rates of their domains",
+    )
+    groups: tuple[GroupLine, ...] = Field(
+        (),
+        max_length=MAX_GROUPS,
+        title="Queue groups",
+        description="hosts whose visits are bounded together: a name, members, and then parallel=VISITS and"
+        " delay=SECONDS, such as `shop *.example.org,192.0.2.0/24,list:shops.txt parallel=1 delay=5`; a host belongs to"
+        " the first group that matches",
     )
     robots: Literal["obey", "ignore"] | None = Field(
         None, title="robots.txt", description="whether robots.txt is obeyed; none follows the setting frontier.robots"

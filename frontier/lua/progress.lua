@@ -9,7 +9,7 @@ if not known() then return 'gone' end
 local OLDEST = 99 -- number of renders that are looked at for the oldest one, besides the first
 local most = tonumber(ARGV[1])
 local next_due
-for _, name in ipairs({ 'ready', 'retry' }) do
+for _, name in ipairs({ 'ready', 'retry', 'groupready' }) do
   local first = call('ZRANGE', key(name), 0, 0, 'WITHSCORES')
   if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
 end
@@ -41,6 +41,10 @@ for at = 1, #rests, 2 do
   end
 end
 
+local groups = call('ZRANGE', key('groupready'), 0, most - 1, 'WITHSCORES')
+for at = 2, #groups, 2 do groups[at] = math.max(tonumber(groups[at]) - NOW, 0) end
+local parked = call('ZCARD', key('parked'))
+
 -- Return the ms since the oldest render was queued whose host was not set aside; -1 for none.
 local function oldest_render()
   local renders = ROOT .. RENDERS
@@ -57,8 +61,8 @@ end
 return {
   call('HGETALL', key('count')),
   call('ZCARD', key('leases')),
-  call('ZCARD', key('ready')),
-  call('ZCOUNT', key('ready'), after, '+inf'),
+  call('ZCARD', key('ready')) + parked,
+  call('ZCOUNT', key('ready'), after, '+inf') + parked,
   next_due and math.max(next_due - NOW, 0) or -1,
   state[1] or state[3] or '',
   state[2] or '',
@@ -66,6 +70,7 @@ return {
   resting,
   NOW - since,
   call('LLEN', key('added')),
+  groups,
   call('HGETALL', ROOT .. RENDERS .. ':count'),
   call('ZCARD', ROOT .. RENDERS .. ':leases'),
   oldest_render(),
