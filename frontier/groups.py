@@ -92,7 +92,7 @@ class GroupBook:
         return self._known.groups
 
     def _addresses(self, hosts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return the addresses of the hosts that the resolver of the system knows; none for a host that is not found."""
+        """Return the addresses that the resolver of the system knows; none for a host that is not found."""
         if not hosts:
             return {}
         with self._lock:

@@ -257,7 +257,7 @@ class Reports:
         return replace(queue, wait=Wait(self.group_of(queue.host), WaitKind.GROUP))
 
     def _queued_hosts(self) -> Iterator[tuple[bytes, float]]:
-        """Yield the hosts that have queued URLs: first those that wait for themselves, then those that wait for a group.
+        """Yield the hosts that have queued URLs: first those of their own turn, then those of groups.
 
         A host may come twice.
         """

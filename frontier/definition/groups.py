@@ -260,7 +260,9 @@ def _number(values: Mapping[str, str], name: str, default: float, least: float, 
     except ValueError:
         value = -1.0
     if not least <= value <= most:
-        raise ValueError(f"{name}={values[name][:100]} is no number from {least:g} to {most:g}; write for example {name}=1")
+        raise ValueError(
+            f"{name}={values[name][:100]} is no number from {least:g} to {most:g}; write for example {name}=1"
+        )
     return value
 
 

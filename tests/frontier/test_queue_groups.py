@@ -160,10 +160,11 @@ def test_groups_change_while_the_job_runs(bench: Bench, links: Links, leased: Cl
     assert bench.again(frontier).job.profile.groups == ()
 
 
-def test_a_host_belongs_to_the_first_group_that_matches(bench: Bench, links: Links) -> None:
-    lines = ("one a.shop.test,list:more.txt parallel=1", "two *.shop.test parallel=1")
-    with pytest.raises(JobError, match="list:more.txt"):
-        bench.frontier(profile=profile(*lines))
+def test_a_list_file_that_is_missing_keeps_the_job_from_opening(bench: Bench, tmp_path: Path) -> None:
+    frontier = bench.frontier(profile=profile("one a.shop.test,list:more.txt parallel=1"), opened=False)
+    with pytest.raises(JobError, match=r"groups: list:more\.txt can't be read"):
+        frontier.open_job(lists=tmp_path)
+    assert not bench.client.keys("*")
 
 
 def test_list_files_are_read_once_and_carried_to_all_workers(bench: Bench, links: Links, tmp_path: Path) -> None:
@@ -189,7 +190,9 @@ def test_the_addresses_of_a_host_decide_when_a_network_is_a_member(bench: Bench,
 
 
 def test_a_job_with_groups_finishes_and_leaves_nothing(bench: Bench, links: Links, leased: Claim) -> None:
-    frontier = bench.frontier("http://a.shop.test/0", profile=profile("shop *.shop.test parallel=2", "x *.x.test delay=0"))
+    frontier = bench.frontier(
+        "http://a.shop.test/0", profile=profile("shop *.shop.test parallel=2", "x *.x.test delay=0")
+    )
     frontier.add(links(*names("b.shop.test", "c.x.test", "d.x.test", "e.test", pages=5)))
     for _ in range(21):
         frontier.finish(leased(frontier), OK)
@@ -197,7 +200,7 @@ def test_a_job_with_groups_finishes_and_leaves_nothing(bench: Bench, links: Link
     assert [report.visits for report in frontier.reports.groups()] == [0, 0]
     assert sum(report.visited for report in frontier.reports.groups()) == 16
     frontier.forget()
-    assert [key for key in bench.client.keys() if b"@" not in key and b"=jobs" not in key] == []
+    assert [key for key in bench.client.keys("*") if b"@" not in key and b"=jobs" not in key] == []
 
 
 def test_the_clock_may_be_set_back(bench: Bench, links: Links, leased: Claim) -> None:

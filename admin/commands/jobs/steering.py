@@ -187,7 +187,49 @@ def add_seed(
     return int(any(answer.outcome == "refused" for answer in answers))
 
 
-COMMANDS: Final = (stop, pause, resume, status, add_seed, render_workers)
+@click.command("groups")
+@_named
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="GROUP",
+    help="Replace all groups by this one; may be given several times.",
+)
+@click.option("--none", "removes", is_flag=True, help="Remove all groups.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+def groups(
+    home: Path | None, settings_file: Path | None, name: str, changes: tuple[str, ...], removes: bool, as_json: bool
+) -> None:
+    """Show or replace the queue groups of a running job.
+
+    GROUP is a name, members, and then parallel=VISITS and delay=SECONDS, such as
+    "shop *.example.org,192.0.2.0/24 parallel=1 delay=5", or list:FILE for a file in the folder `groups` of the home.
+    All workers obey from their next URL on. Visits in progress are finished.
+    """
+    from admin.jobs import steering
+    from frontier.definition.job import JobError
+
+    if changes and removes:
+        raise InputError("--set and --none exclude each other; give one of them")
+    with _steering():
+        target = _target(home, settings_file, name)
+        try:
+            found = steering.set_groups(target, changes) if changes or removes else steering.groups(target)
+        except JobError as error:
+            raise InputError(str(error)) from error
+    for group in found:
+        text = (
+            f"{group.name}: {counted(group.visits, 'visit')} of at most {group.parallel} in progress,"
+            f" {group.visited} so far, {group.hosts} hosts, {group.waiting} waiting, delay {group.delay_seconds:g} s;"
+            f" {group.members}"
+        )
+        click.echo(json.dumps(asdict(group)) if as_json else text)
+    if not found and not as_json:
+        click.echo(f"{target.name} has no queue groups")
+
+
+COMMANDS: Final = (stop, pause, resume, status, add_seed, render_workers, groups)
 
 
 def _target(home: Path | None, settings_file: Path | None, name: str) -> FoundJob:
