@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from archive import crawl_log
 from archive.settings import FrontierSettings
+from frontier.definition.revisit import RevisitHistory
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.packing import EndedVisit, leased, unpack
 from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, next_step
@@ -150,10 +151,12 @@ class LeaseQueue(ABC):
             tries=tries,
             failures=failures,
             lost=int(answer[5]),
+            history=answer[6].decode("utf-8", "replace"),
             seconds=self._settings.lease_seconds,
         )
 
     def _end(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> LeaseEnding:
+        history = self._history_after(lease, step.ending, outcome)
         ended = EndedVisit(
             lease.id,
             lease.token,
@@ -172,8 +175,14 @@ class LeaseQueue(ABC):
             seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
             render_ms=outcome.duration_ms,
             fetched=self._fetched_by_render(outcome),
+            revisit=history.packed() if history is not None else "",
+            revisit_ms=1000 * history.interval_seconds if history is not None else 0,
         )
         return LeaseEnding(self._store.run("finish", ended.packed()).decode())
+
+    def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
+        """Return the history of a URL that is to be visited again; None for any other URL."""
+        return None
 
     def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
         """Return the ids of the URLs that a render fetched."""

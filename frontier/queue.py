@@ -16,19 +16,21 @@ from typing import Final, Self
 import regex
 from pydantic import ValidationError
 
+from archive import crawl_log
 from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.control import Controls
 from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError, Limits, Profile, Seed, first_problem
 from frontier.definition.resume import resumed
-from frontier.definition.scope import Accepted, Candidate, Rejected, Scope, ScopeDecision
+from frontier.definition.revisit import RevisitHistory, after_visit
+from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, Scope, ScopeDecision
 from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.missing_pages import MissingPageAnswers
 from frontier.packing import pack, queue_score
-from frontier.politeness import Politeness
+from frontier.politeness import LeaseEnding, Politeness, VisitOutcome
 from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.renders import RenderQueue
 from frontier.reports import Reports
@@ -89,7 +91,8 @@ class Frontier(LeaseQueue):
             job = self._resumable(stored) if stored else None
             self._use(job or self.job)
             before = stored if job else b""
-            if self._store.run("open", before, self.job.model_dump_json(), *_limits(self.job.profile.limits)):
+            state = [*_limits(self.job.profile.limits), "revisit", int(self.job.profile.revisit.is_on) or ""]
+            if self._store.run("open", before, self.job.model_dump_json(), *state):
                 break
         self._groups.put(groups)
         for host in [host for host, why in self.controls.hosts_aside().items() if why == "limit-host-pages"]:
@@ -214,6 +217,30 @@ class Frontier(LeaseQueue):
         """Look up the queue groups of these hosts, and store them for all workers."""
         self._groups.assign(version, hosts)
 
+    def visit_now(self, urls: Sequence[str]) -> list[tuple[ScopeDecision, int]]:
+        """Visit these canonical URLs of the running job before all others, also those that were visited before.
+
+        Return for each a decision, and 1 if it is queued, 2 if it was queued and comes earlier now, 0 if it is being
+        visited at this moment. The list is empty when the job has ended its work.
+        """
+        self._learn_scope()
+        given = [Candidate(url, priority=Priority.HIGH, source=url, force=True) for url in urls]
+        decisions = [self._scope.decide(candidate) for candidate in given]
+        accepted = [decision.candidate for decision in decisions if isinstance(decision, Accepted)]
+        answers: list[int] = []
+        for chunk in batched(accepted, _CHUNK):
+            arguments: list[str | int] = []
+            for candidate in chunk:
+                mark = fingerprint(candidate.url)
+                arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
+            found = list(self._store.run("now", *arguments))
+            if not found:
+                return []
+            answers += found
+        rest = iter(answers)
+        logger.info("job %s: %d of %d URLs are visited now", self.job.name, len(accepted), len(urls))
+        return [(decision, next(rest) if isinstance(decision, Accepted) else 0) for decision in decisions]
+
     def stored_job(self) -> Job:
         """Return the job as Redis has it, with the limits and seeds that operators have given since it began."""
         with self._store.guarded():
@@ -327,6 +354,12 @@ class Frontier(LeaseQueue):
             self._scope.widen(entry for entry in further if not entry.startswith(_REJECT))
             self._scope.narrow(entry[len(_REJECT) :] for entry in further if entry.startswith(_REJECT))
             self._scope_known = self._scope_length = self._scope_known + len(further)
+
+    def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
+        rules = self.job.profile.revisit
+        if not rules.is_on or ending is LeaseEnding.AGAIN or outcome.code == crawl_log.OUT_OF_SCOPE:
+            return None
+        return after_visit(rules, lease.history, outcome.digest if ending is LeaseEnding.DONE else "")
 
     def rejecting(self, url: str, scope_length: int) -> str | None:
         """Return the pattern of an operator that is found in a URL; None when there is none."""

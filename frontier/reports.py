@@ -10,16 +10,18 @@ from itertools import batched, chain, islice
 from typing import Any, Final, Literal, get_args
 
 from frontier.definition.groups import GroupList, members_text
+from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import Candidate
 from frontier.lease import JobProgress, RenderProgress, Wait, WaitKind
 from frontier.packing import unpack
+from frontier.seen import fingerprint
 from frontier.store import RENDERS, Store
 
 type UrlState = Literal["queued", "leased", "failed", "excluded"]
 
 _SCAN: Final = 500
 _NAMED_WAITS: Final = 3
-_OF_JOB: Final = 12
+_OF_JOB: Final = 14
 """Values of the job in the answer of progress.lua; those of its renders follow."""
 _TURNS: Final = 2**41
 """Scores of one group among the hosts that wait (common.lua)."""
@@ -118,6 +120,21 @@ class GroupReport:
 
 
 @dataclass(frozen=True, slots=True)
+class RevisitReport:
+    """The report has the history of a URL of a continuous crawl, and when it is visited again."""
+
+    url: str
+    state: str
+    """waiting (until it is due), queued, resting (before a retry), visited (a visit goes on) or ended."""
+    due_seconds: float | None
+    """The time until the URL is due; 0 when it is due, None when it is not visited again."""
+    since_seconds: float | None
+    """The time since the last visit; None before the first one has ended."""
+    history: RevisitHistory | None
+    """None before the first visit has ended."""
+
+
+@dataclass(frozen=True, slots=True)
 class RejectedLink:
     """A link was rejected for this reason, by this rule."""
 
@@ -147,8 +164,12 @@ class Reports:
     def progress(self) -> JobProgress:
         """Return the progress of the job at one moment. The cost does not depend on the size of the job."""
         answer = self._store.run("progress", _NAMED_WAITS)
-        flat, leased, hosts, waiting, due_ms, paused, stopped, *named, paused_ms, added, groups = answer[:_OF_JOB]
+        flat, leased, hosts, waiting, due_ms, paused, stopped, *named, paused_ms, added, groups, due, first_due = (
+            answer[:_OF_JOB]
+        )
         waits = [*self._waits(*named), *(_group_wait(name, ms / 1000) for name, ms in batched(groups, 2))]
+        if first_due >= 0 and len(waits) < _NAMED_WAITS:
+            waits.append(Wait(f"{due:,} URLs", WaitKind.DUE, first_due / 1000))
         counts = {name.decode(): int(value) for name, value in batched(flat, 2)}
         return JobProgress(
             **{name: counts.get(name, 0) for name in ("queued", "done", "failed", "excluded", "bytes", "retries")},
@@ -166,6 +187,7 @@ class Reports:
             paused_seconds=paused_ms / 1000 if paused else None,
             added=added,
             waits=tuple(waits),
+            revisits=due,
             renders=_render_progress(*answer[_OF_JOB:]),
         )
 
@@ -316,6 +338,36 @@ class Reports:
         with self._store.guarded():
             found = self._store.client.hget(self._store.key("hostgroups"), host)
         return found.decode("utf-8", "replace").rpartition("\n")[2] if found else ""
+
+    def revisit(self, url: str) -> RevisitReport | None:
+        """Return the report of a canonical URL; None when the job does not know the URL."""
+        mark, store = fingerprint(url), self._store
+        with store.guarded():
+            pipeline = store.client.pipeline(transaction=False)
+            pipeline.time()
+            pipeline.hget(store.key("revisits"), mark.id)
+            pipeline.zscore(store.key("due"), mark.id)
+            pipeline.hget(store.key("state"), "dueshift")
+            pipeline.zscore(store.key("leases"), mark.id)
+            pipeline.zscore(store.key("retry"), mark.id)
+            pipeline.hexists(store.key("u"), mark.id)
+            pipeline.sismember(store.key(f"seen:{mark.bucket}"), mark.id)
+            (seconds, micros), kept, due, shift, leased, rests, is_open, is_seen = pipeline.execute()
+        if not is_seen:
+            return None
+        now = seconds * 1000 + micros // 1000
+        last, _, packed = (kept or b"").partition(b"\n")[0].decode().partition(" ")
+        state = "visited" if leased is not None else "resting" if rests is not None else "queued" if is_open else ""
+        due_seconds = 0.0 if state else None
+        if not state and due is not None:
+            state, due_seconds = "waiting", max(due + _number(shift) - now, 0) / 1000
+        return RevisitReport(
+            url,
+            state or "ended",
+            due_seconds,
+            max(now - int(last), 0) / 1000 if last.isdecimal() else None,
+            RevisitHistory.unpacked(packed),
+        )
 
     def limit_of_seconds(self) -> float | None:
         """Return the limit of time that is in force now; None when there is none."""

@@ -30,6 +30,8 @@ patterns that operators reject, each behind a `!` |
 | `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
 | `…:JOB:missing` | hash | kind of visitor and folder to the look of a page that does not exist there |
 | `…:JOB:slow` | hash | pattern that was switched off, since its search took too long, to a URL in which it did |
+| `…:JOB:due` | zset | ids of URLs that a continuous crawl visits again, by due ms without `dueshift` of the state |
+| `…:JOB:revisits` | hash | id to ms of the last visit and history, and the URL's record on the next lines |
 | `…:JOB:groups` | hash | queue groups by name: `i:` number, `p:` visits at once, `w:` delay ms, `n:` current visits, \
 `d:` due ms, `s:` time of the note, `v:` visits so far, `h:` hosts |
 | `…:JOB:groupdef` `…:hostgroups` | string, hash | the groups as JSON; host to version of the groups, ms until which \
@@ -73,7 +75,7 @@ _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
     *("slow", "since", "lags", "held", "rests"),
-    *("groups", "groupdef", "hostgroups", "parked", "groupready"),
+    *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
 )
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""

@@ -391,7 +391,15 @@ def run_worker(
         has_ghost = renders or needs_ghost(rules)
         logins = _logins(settings, profile)
         sent = PlainLogin(logins) if logins else None
-        plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, login=sent, connections=concurrency)
+        plain = PlainVisitor(
+            settings,
+            ports,
+            user_agent=agent,
+            headers=own,
+            login=sent,
+            connections=concurrency,
+            digests=profile.revisit.is_on,
+        )
         at_the_end.callback(plain.close)
         ghost = None
         if has_ghost:
@@ -506,6 +514,7 @@ def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutc
         redirect=redirect,
         is_document=is_document(visit, hop_path),
         urls=1 + len(visit.fetched),
+        digest=visit.digest,
     )
 
 

@@ -1,5 +1,5 @@
 -- Lease the next URL that may be visited. ARGV: worker, token, lease ms, largest number of visits per host, max retries.
--- Returns {'lease', id, record, tries, failures of the host, lost workers}, {'pause', ms, reason}, {'finished'} or
+-- Returns {'lease', id, record, tries, failures of the host, lost workers, history}, {'pause', ms, reason}, {'finished'} or
 -- {'stopped', reason}, each followed by the length of the list 'scope'. Returns {'group', version of the groups, hosts}
 -- when hosts are due whose groups are not known. The worker stores their groups (group.lua) and claims again.
 
@@ -10,6 +10,7 @@ local REST_MS = 1000 -- time until the renders of a host are checked again while
 local GROUPING_MS = 10000 -- time until a host is checked again whose group a worker is looking up
 local BATCH = 100 -- largest number of hosts, leases or retries in one call
 local LOWER_SHARE = 5 -- every fifth claim of a host takes a URL of the next lower priority
+local DUE_SHARE = 25 -- every 25th claim of a host takes a URL that is due to be visited again
 local JOB = string.sub(ROOT, #SHARD + 1)
 local key_of_hosts = job_root() .. ':hostgroups'
 local GAP_MS = 60000 -- a longer time without a claim does not count as working time
@@ -21,10 +22,12 @@ local limits = { 'pages', 'bytes', 'seconds', 'host_pages', 'urls' }
 local is_render = is_renders()
 local job = is_render and job_root() or ROOT
 local names = { 'opened', 'stopped', 'paused', 'opening', 'scope', 'clock', 'held', unpack(limits) }
-names[#names + 1] = 'groups'
+for _, name in ipairs({ 'groups', 'revisit', 'dueshift' }) do names[#names + 1] = name end
 local state = call('HMGET', job .. ':state', unpack(names))
 local opened, stopped, paused, opening, scope_length, clock, held = unpack(state, 1, 7)
-local groups = state[#names] -- version of the queue groups; nothing without groups
+local groups, revisit, shift = unpack(state, #names - 2, #names)
+-- `groups` is the version of the queue groups, `revisit` is set when URLs are visited again.
+shift = tonumber(shift or 0)
 paused = paused or held
 local pages, bytes, seconds = tonumber(state[8]), tonumber(state[9]), tonumber(state[10])
 local host_pages, urls = tonumber(state[11]), tonumber(state[12])
@@ -36,13 +39,19 @@ clock = tonumber(clock or 0)
 if not opened then return 'gone' end
 scope_length = tonumber(scope_length or 0)
 
+-- Return the history of a URL that is visited again, as the worker stored it; '' for any other URL.
+local function history(id)
+  if not revisit or is_render then return '' end
+  return string.match(call('HGET', key('revisits'), id) or '', '^%d+ ([^\n]*)') or ''
+end
+
 -- The first answer to this claim was lost. Return the same answer again.
 local given = call('HGET', key('lease'), 'c:' .. worker)
 given = given and string.match(given, '^' .. token .. '\n(.*)$')
 if given and call('HGET', key('lease'), given) == token .. '\n' .. worker then
   local record, tries, host, _, lost = read_url(given)
   local _, _, failures = host_state(host)
-  return { 'lease', given, record, tries, failures, lost, scope_length }
+  return { 'lease', given, record, tries, failures, lost, history(given), scope_length }
 end
 
 if NOW < clock - CLOCK_MS then
@@ -53,6 +62,7 @@ if NOW < clock - CLOCK_MS then
   end
   local leases = call('ZRANGE', key('leases'), 0, -1, 'WITHSCORES')
   for at = 1, #leases, 2 do call('ZADD', key('leases'), tonumber(leases[at + 1]) - (clock - NOW), leases[at]) end
+  if revisit and not is_render then shift = call('HINCRBY', key('state'), 'dueshift', NOW - clock) end
   call('HSET', key('state'), 'clock', NOW)
 elseif NOW > clock + CLOCK_MS then
   call('HSET', key('state'), 'clock', NOW)
@@ -65,6 +75,17 @@ for _, id in ipairs(call('ZRANGEBYSCORE', key('retry'), '-inf', NOW, 'LIMIT', 0,
   count('queued', -1)
   local record, _, host, score = read_url(id)
   if record then enqueue(id, host, score) else fail_damaged(id) end
+end
+
+-- URLs that are due go to the queues of their hosts, behind the new URLs.
+if revisit and not is_render then
+  for _, id in ipairs(call('ZRANGEBYSCORE', key('due'), '-inf', NOW - shift, 'LIMIT', 0, BATCH)) do
+    call('ZREM', key('due'), id)
+    local kept = call('HGET', key('revisits'), id)
+    if kept and call('HEXISTS', key('u'), id) == 0 and not queue_again(id, kept, REVISIT + EMBEDS) then
+      count('damaged', 1)
+    end
+  end
 end
 
 local function worked_seconds()
@@ -112,7 +133,7 @@ if pages or host_pages then
   -- Return the first embed in the queue of a host, without removing it. URLs that lost a worker come last.
   function first_embed(host)
     for _, behind in ipairs({ 0, BEHIND }) do
-      for priority = 0, 2 do
+      for priority = 0, 3 do
         local start = behind + priority * BAND
         local from, to = string.format('%.0f', start), string.format('(%.0f', start + EMBEDS)
         local found = call('ZRANGEBYSCORE', key('q:' .. host), from, to, 'LIMIT', 0, 1)
@@ -144,13 +165,16 @@ if pages or host_pages then
   end
 end
 
--- Remove and return the first URL of the queue. Every fifth time, take the first URL of a lower priority.
+-- Remove and return the first URL of the queue. Every fifth time, take the first URL of a lower priority; every 25th time,
+-- of the lowest one, so that no priority waits for ever.
 local function pop_url(host)
   local queue = key('q:' .. host)
   local first = call('ZPOPMIN', queue)
   local id, score = first[1], tonumber(first[2])
-  if id and score < STANDARD and call('HINCRBY', HOSTS .. host, 'k', 1) % LOWER_SHARE == 0 then
-    local below = string.format('%.0f', (math.floor(score / BAND) + 1) * BAND)
+  local turn = id and score < (revisit and REVISIT or STANDARD) and call('HINCRBY', HOSTS .. host, 'k', 1) or 1
+  if turn % LOWER_SHARE == 0 then
+    local below = revisit and turn % DUE_SHARE == 0 and REVISIT or (math.floor(score / BAND) + 1) * BAND
+    below = string.format('%.0f', below)
     local lower = call('ZRANGEBYSCORE', queue, below, '+inf', 'LIMIT', 0, 1)
     if lower[1] then
       call('ZADD', queue, first[2], id)
@@ -237,7 +261,7 @@ local function lease(host, id, visits, failures, leased, group)
     -- A host with too many visits is checked again when a visit ends, at the latest when this lease ends.
     call('ZADD', key('ready'), visits + 1 < per_host and NOW or NOW + lease_ms, host)
   end
-  return { 'lease', id, record, tries, failures, lost, scope_length }
+  return { 'lease', id, record, tries, failures, lost, history(id), scope_length }
 end
 
 -- Return a lease of a URL of this host. Else return nil and the time of the next check, or nil when the queue is empty or
@@ -369,6 +393,8 @@ for _, name in ipairs({ 'ready', 'retry', 'leases', 'groupready' }) do
 end
 if not next_due then
   -- A render finds links, and a plain visit finds pages to render. So neither queue is finished before the other is empty.
+  local first = revisit and call('ZRANGE', job .. ':due', 0, 0, 'WITHSCORES') or {}
+  if first[1] then return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length } end
   local other = is_render and job or ROOT .. RENDERS
   if call('EXISTS', other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready') > 0 then
     return { 'pause', BUSY_MS, 'busy', scope_length }

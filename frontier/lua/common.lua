@@ -8,6 +8,7 @@ local HOSTS = SHARD .. '@'
 local JOBS = SHARD .. '=jobs'
 local BAND = 256 * 2 ^ 40 -- scores of one priority: 256 depths of 2^40 sequence numbers
 local STANDARD = 2 * BAND -- lowest score of the standard priority
+local REVISIT = 3 * BAND -- lowest score of URLs that are visited again since they are due
 local EMBEDS = 2 ^ 40 -- scores at the start of each priority, which belong to embeds
 local DAY_MS = 86400000
 local BEHIND = 8 * BAND -- added to the score of a URL whose worker was lost, so that it comes after the other URLs of its host
@@ -182,6 +183,24 @@ local function end_render(id, ending, fetched)
       end
     end
   end)
+end
+
+-- A URL of a continuous crawl is due at its score in 'due' and this number of ms, which changes when the clock is set back.
+local function due_shift() return tonumber(call('HGET', job_root() .. ':state', 'dueshift') or 0) end
+
+-- Put a URL that was visited before back into the queue of its host. Return false for a damaged note.
+local function queue_again(id, kept, slot)
+  local host, json = string.match(kept, '^[^\n]*\n([^\n]+)\n%d+\n(.*)$')
+  if not host then return false end
+  local ended = call('HGET', key('ended'), id)
+  if ended then
+    count(string.match(ended, '^[^\n]*'), -1)
+    call('HDEL', key('ended'), id)
+  end
+  local score = string.format('%.0f', slot + call('HINCRBY', COUNT, 'sequence', 1))
+  call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. json)
+  enqueue(id, host, score)
+  return true
 end
 
 -- End a URL: count it, and store its ending unless it is done. `fetched` is for renders.

@@ -55,6 +55,11 @@ elseif ending ~= 'again' then
   end
 end
 
+if ending ~= 'again' and record and visit.revisit ~= '' then
+  call('HSET', key('revisits'), id, string.format('%.0f %s\n%s', NOW, visit.revisit, record))
+  call('ZADD', key('due'), NOW + visit.revisit_ms - due_shift(), id)
+end
+
 if ending == 'again' then
   count('retries', 1)
   if visit.is_try then call('HSET', key('u'), 't:' .. id, tries + 1) end
