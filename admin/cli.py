@@ -42,6 +42,9 @@ COMMANDS: Final = {
         "admin.commands.jobs.job:job",
         "List and show jobs of `crawl`; stop, pause or resume a running one, or add seeds or render workers to it.",
     ),
+    "revisit": Entry(
+        "admin.commands.jobs.revisits:revisit", "Show when a running job visits a URL again, or let it visit URLs now."
+    ),
     "log": Entry(
         "admin.commands.jobs.log:log",
         "Analyse the crawl.log of a job, or of Heritrix: time lines, hosts, search, indicators, alerts.",

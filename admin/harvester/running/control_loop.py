@@ -202,7 +202,8 @@ class ControlLoop:
 
     def _time_out(self, progress: JobProgress) -> None:
         got, visits, is_paused = self._tally.total.bytes, progress.visits, progress.paused is not None
-        cause = self._still.look(time.monotonic(), got_bytes=got, visits=visits, is_paused=is_paused)
+        is_waiting = progress.revisits > 0 and not (progress.queued or visits)  # for URLs to be due again
+        cause = self._still.look(time.monotonic(), got_bytes=got, visits=visits, is_paused=is_paused or is_waiting)
         if cause is not StopCause.NONE:
             self._ask(cause, self._still.reason(cause), grace=_STALLED_SECONDS)
 
@@ -320,6 +321,9 @@ class ControlLoop:
         if progress is not None:
             view["state"] = "stopping" if progress.stopped else "paused" if progress.paused else "running"
             view |= {"queued": progress.queued, "in_flight": progress.visits, "failed": progress.failed}
+            view["revisits"] = progress.revisits
+            if progress.revisits and progress.next_due_seconds is not None:
+                view["next_due_seconds"] = progress.next_due_seconds
         if self._asked_at is not None:
             state = "killed" if self._folder.state.was_killed else "stopping"
             view |= {"state": state, "stopping_because": self._folder.state.reason}

@@ -94,6 +94,13 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier, lists: Path
         case Verb.ADD_REJECT:
             frontier.add_reject(arguments["expression"])
             return "URLs in which the expression is found are left out from now on"
+        case Verb.VISIT_NOW:
+            found = frontier.visit_now([Seed.parse(url).url for url in arguments["urls"]])
+            if not found:
+                return NOT_RUNNING
+            refused = [each for each, _ in found if isinstance(each, Rejected)]
+            why = "; not visited: " + ", ".join(f"{each.candidate.url}: {each.reason}" for each in refused[:_NAMED])
+            return f"{len(found) - len(refused)} of {len(found)} URLs are visited next{why if refused else ''}"
         case Verb.SET_GROUPS:
             groups = frontier.set_groups(arguments["groups"], lists=lists).groups
             return f"queue groups in force: {', '.join(group.name for group in groups)[:500] or 'none'}"

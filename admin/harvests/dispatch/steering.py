@@ -42,6 +42,7 @@ class Verb(StrEnum):
     UNBLOCK_HOST = "unblock-host"
     ADD_REJECT = "add-reject"
     SET_GROUPS = "set-groups"
+    VISIT_NOW = "visit-now"
 
 
 class JobCommandInput(InputModel):
@@ -49,7 +50,7 @@ class JobCommandInput(InputModel):
 
     verb: Verb
     urls: tuple[str, ...] = ()
-    """For add-urls."""
+    """For add-urls and visit-now."""
     host: str = ""
     """For block-host and unblock-host."""
     expression: str = ""
@@ -191,7 +192,7 @@ def _change(transaction: Transaction, job_id: int, after: JobStatus, action: str
 
 def _arguments(given: JobCommandInput) -> dict[str, Any]:
     match given.verb:
-        case Verb.ADD_URLS:
+        case Verb.ADD_URLS | Verb.VISIT_NOW:
             return {"urls": _checked_urls(given.urls)}
         case Verb.BLOCK_HOST | Verb.UNBLOCK_HOST:
             if not given.host or len(given.host) > 255 or not given.host.isprintable() or "/" in given.host:
