@@ -45,6 +45,9 @@ COMMANDS: Final = {
     "queue": Entry(
         "admin.commands.jobs.queue:queue", "Show the queued URLs of a job; add, delete, export, import or block them."
     ),
+    "revisit": Entry(
+        "admin.commands.jobs.revisits:revisit", "Show when a running job visits a URL again, or let it visit URLs now."
+    ),
     "log": Entry(
         "admin.commands.jobs.log:log",
         "Analyse the crawl.log of a job, or of Heritrix: time lines, hosts, search, indicators, alerts.",

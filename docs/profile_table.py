@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from frontier.definition.job import DeviceOverrides, Limits, PolitenessOverrides, Profile
+from frontier.definition.job import DeviceOverrides, Limits, PolitenessOverrides, Profile, RevisitRules
 
 TARGET: Final = Path(__file__).resolve().parent / "reference" / "profiles.md"
 EXAMPLES: Final = TARGET.with_suffix("")
@@ -64,8 +64,9 @@ GROUPS: Final = (
         DeviceOverrides,
         "A key that is left out follows the setting `browsers.` of that subject. The User-Agent is `user_agent`.\n",
     ),
+    ("[revisit]", RevisitRules, "[Crawl a site continuously](../how-to/crawl.md#crawl-continuously).\n"),
 )
-TABLES: Final = ("limits", "politeness", "device")
+TABLES: Final = ("limits", "politeness", "device", "revisit")
 """Keys of the profile that have a section of their own."""
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from archive import crawl_log
 from archive.settings import FrontierSettings
+from frontier.definition.revisit import RevisitHistory
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.packing import EndedVisit, leased, unpack
 from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, delay_ms, next_step
@@ -45,6 +46,10 @@ class LeaseQueue(ABC):
         `scope_length` is the number of changes of the scope so far.
         """
 
+    @abstractmethod
+    def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
+        """Look up the queue groups of these hosts, and store them for all workers."""
+
     def claim(self, worker: str, *, lease_seconds: float | None = None) -> Claim:
         """Return the next URL for this worker, or the reason why there is none. Each worker has its own name.
 
@@ -63,6 +68,8 @@ class LeaseQueue(ABC):
                     token = secrets.token_hex(8)
                 case b"pause":
                     return Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode())
+                case b"group":
+                    self.assign_groups(answer[1].decode(), [host.decode("utf-8", "replace") for host in answer[2]])
                 case b"stopped":
                     return JobStopped(answer[1].decode("utf-8", "replace"))
                 case _:
@@ -152,9 +159,11 @@ class LeaseQueue(ABC):
             failures=failures,
             lost=int(answer[5]),
             seconds=seconds,
+            history=answer[6].decode("utf-8", "replace"),
         )
 
     def _end(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> LeaseEnding:
+        history = self._history_after(lease, step.ending, outcome)
         ended = EndedVisit(
             lease.id,
             lease.token,
@@ -173,8 +182,14 @@ class LeaseQueue(ABC):
             seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
             render_ms=outcome.duration_ms,
             fetched=self._fetched_by_render(outcome),
+            revisit=history.packed() if history is not None else "",
+            revisit_ms=1000 * history.interval_seconds if history is not None else 0,
         )
         return LeaseEnding(self._store.run("finish", ended.packed()).decode())
+
+    def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
+        """Return the history of a URL that is to be visited again; None for any other URL."""
+        return None
 
     def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
         """Return the ids of the URLs that a render fetched."""

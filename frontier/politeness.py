@@ -122,6 +122,8 @@ class VisitOutcome:
     """The URL is not tried again, with any code."""
     fetched: tuple[str, ...] = ()
     """The other canonical URLs that a render fetched."""
+    digest: str = ""
+    """Eight bytes of the payload's BLAKE2b digest in hexadecimal, for a continuous crawl; empty when there is none."""
 
 
 @dataclass(frozen=True, slots=True)

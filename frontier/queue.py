@@ -10,23 +10,28 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import batched
+from pathlib import Path
 from typing import Final, Self
 
 import regex
 from pydantic import ValidationError
 
+from archive import crawl_log
 from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.control import Controls
-from frontier.definition.job import Job, JobError, Limits, Seed, first_problem
+from frontier.definition.groups import GroupList
+from frontier.definition.job import Job, JobError, Limits, Profile, Seed, first_problem
 from frontier.definition.resume import resumed
-from frontier.definition.scope import Accepted, Candidate, Rejected, Scope, ScopeDecision
+from frontier.definition.revisit import RevisitHistory, after_visit
+from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, Scope, ScopeDecision
+from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.missing_pages import MissingPageAnswers
 from frontier.outside_queues import OutsideQueues
 from frontier.packing import pack, queue_score
-from frontier.politeness import Politeness
+from frontier.politeness import LeaseEnding, Politeness, VisitOutcome
 from frontier.queues.desk import QueueDesk
 from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.renders import RenderQueue
@@ -57,6 +62,7 @@ class Frontier(LeaseQueue):
         self.controls = Controls(self._store)
         self.reports = Reports(self._store)
         self.desk = QueueDesk(self._store)
+        self._groups = GroupBook(self._store)
         self._use(job)
         self.renders = RenderQueue(self, store, settings)
         self._robots = RobotsStore(self._store, settings.robots_seconds)
@@ -74,21 +80,26 @@ class Frontier(LeaseQueue):
             raise FrontierLost(f"Redis has no job {name}; start it with ghostfleet crawl --job {name}")
         return cls(redis_url, Job.model_validate_json(stored), settings, timeout_seconds=timeout_seconds)
 
-    def open_job(self) -> bool:
+    def open_job(self, *, lists: Path | None = None) -> bool:
         """Open the job and queue its seeds, or resume it. Return whether the job existed.
+
+        `lists` is the folder of the list files that the profile's queue groups name.
 
         An unfinished job may be opened with more seeds, higher limits or other politeness; any other change raises
         JobError. A finished job that is opened with such a change starts over. A stopped job continues, and a paused
         job stays paused.
         """
+        groups = groups_of(self.job.profile.groups, lists)
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
             job = self._resumable(stored) if stored else None
             self._use(job or self.job)
             before = stored if job else b""
-            if self._store.run("open", before, self.job.model_dump_json(), *_limits(self.job.profile.limits)):
+            state = [*_limits(self.job.profile.limits), "revisit", int(self.job.profile.revisit.is_on) or ""]
+            if self._store.run("open", before, self.job.model_dump_json(), *state):
                 break
+        self._groups.put(groups)
         for host in [host for host, why in self.controls.hosts_aside().items() if why == "limit-host-pages"]:
             self.controls.wake_host(host)
         for decision in self.add(Candidate(seed.url, source=seed.url, is_seed=True) for seed in self.job.seeds):
@@ -212,6 +223,53 @@ class Frontier(LeaseQueue):
         logger.info("job %s: limits are now %s", self.job.name, self.job.profile.limits.model_dump(exclude_none=True))
         return self.job.profile.limits
 
+    def set_groups(self, lines: Sequence[str], *, lists: Path | None = None) -> GroupList:
+        """Replace the queue groups of the running job, for all its workers from their next claim on.
+
+        `lines` are as in the profile, and `lists` is the folder of the list files. Return the groups that are in force
+        now. Raises JobError, and FrontierLost when the job is gone.
+        """
+        groups = groups_of(lines, lists)
+
+        def changed(job: Job) -> Job:
+            values = job.profile.model_dump() | {"groups": tuple(lines)}
+            try:
+                return job.model_copy(update={"profile": Profile.model_validate(values)})
+            except ValidationError as error:
+                raise JobError(f"groups: {first_problem(error)}") from error
+
+        self._amend(changed)
+        self._groups.put(groups)
+        return groups
+
+    def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
+        """Look up the queue groups of these hosts, and store them for all workers."""
+        self._groups.assign(version, hosts)
+
+    def visit_now(self, urls: Sequence[str]) -> list[tuple[ScopeDecision, int]]:
+        """Visit these canonical URLs of the running job before all others, also those that were visited before.
+
+        Return for each a decision, and 1 if it is queued, 2 if it was queued and comes earlier now, 0 if it is being
+        visited at this moment. The list is empty when the job has ended its work.
+        """
+        self._learn_scope()
+        given = [Candidate(url, priority=Priority.HIGH, source=url, force=True) for url in urls]
+        decisions = [self._scope.decide(candidate) for candidate in given]
+        accepted = [decision.candidate for decision in decisions if isinstance(decision, Accepted)]
+        answers: list[int] = []
+        for chunk in batched(accepted, _CHUNK):
+            arguments: list[str | int] = []
+            for candidate in chunk:
+                mark = fingerprint(candidate.url)
+                arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
+            found = list(self._store.run("now", *arguments))
+            if not found:
+                return []
+            answers += found
+        rest = iter(answers)
+        logger.info("job %s: %d of %d URLs are visited now", self.job.name, len(accepted), len(urls))
+        return [(decision, next(rest) if isinstance(decision, Accepted) else 0) for decision in decisions]
+
     def stored_job(self) -> Job:
         """Return the job as Redis has it, with the limits and seeds that operators have given since it began."""
         with self._store.guarded():
@@ -296,6 +354,7 @@ class Frontier(LeaseQueue):
 
     def close(self) -> None:
         """Close the connections to Redis."""
+        self._groups.close()
         self._store.client.close()
 
     def _use(self, job: Job) -> None:
@@ -324,6 +383,12 @@ class Frontier(LeaseQueue):
             self._scope.widen(entry for entry in further if not entry.startswith(_REJECT))
             self._scope.narrow(entry[len(_REJECT) :] for entry in further if entry.startswith(_REJECT))
             self._scope_known = self._scope_length = self._scope_known + len(further)
+
+    def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
+        rules = self.job.profile.revisit
+        if not rules.is_on or ending is LeaseEnding.AGAIN or outcome.code == crawl_log.OUT_OF_SCOPE:
+            return None
+        return after_visit(rules, lease.history, outcome.digest if ending is LeaseEnding.DONE else "")
 
     def rejecting(self, url: str, scope_length: int) -> str | None:
         """Return the pattern of an operator that is found in a URL; None when there is none."""

@@ -72,6 +72,10 @@ class JobRules(Protocol):
         """Return the pattern of an operator that is found in a URL; None when there is none."""
         ...
 
+    def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
+        """Look up the queue groups of these hosts."""
+        ...
+
 
 class RenderQueue(LeaseQueue):
     """The queue hands out the renders of one job. It is safe to share between threads."""
@@ -115,6 +119,10 @@ class RenderQueue(LeaseQueue):
     def rejecting(self, url: str, scope_length: int) -> str | None:
         """Return the pattern of an operator that is found in a URL; None when there is none."""
         return self._frontier.rejecting(url, scope_length)
+
+    def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
+        """Look up the queue groups of these hosts, and store them for all workers."""
+        self._frontier.assign_groups(version, hosts)
 
     def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
         return tuple(fingerprint(url).id for url in outcome.fetched)

@@ -32,6 +32,14 @@ patterns that operators reject, each behind a `!` |
 | `…:JOB:slow` | hash | pattern that was switched off, since its search took too long, to a URL in which it did |
 | `…:JOB:delays` | hash | host to the seconds that a program outside asked for between visits; '' for all hosts |
 | `…:JOB:forced` | set | names of files and ids of URLs that the files asked to be visited again |
+| `…:JOB:due` | zset | ids of URLs that a continuous crawl visits again, by due ms without `dueshift` of the state |
+| `…:JOB:revisits` | hash | id to ms of the last visit and history, and the URL's record on the next lines |
+| `…:JOB:groups` | hash | queue groups by name: `i:` number, `p:` visits at once, `w:` delay ms, `n:` current visits, \
+`d:` due ms, `s:` time of the note, `v:` visits so far, `h:` hosts |
+| `…:JOB:groupdef` `…:hostgroups` | string, hash | the groups as JSON; host to version of the groups, ms until which \
+this is known (0 for ever), group |
+| `…:JOB:parked` | zset | hosts that wait for their group, by number of the group and turn |
+| `…:JOB:groupready` | zset | groups for which hosts wait, by the time of the next check |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
 | `gf:{SHARD}:JOB=renders:…` | | the queue of renders: the keys of a job, and those below (`renders`) |
 | `…=renders:since` | zset | ids of the queued and leased renders, by the ms at which they were queued |
@@ -69,6 +77,7 @@ _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
+    *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
 )
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
@@ -162,6 +171,7 @@ class Store:
         with self.guarded():
             hosts = {
                 *self.client.zrange(self.key("ready"), 0, -1),
+                *self.client.zrange(self.key("parked"), 0, -1),
                 *self.client.hkeys(self.key("aside")),
                 *self.client.smembers(self.key("beyond")),
             }

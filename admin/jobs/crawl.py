@@ -36,6 +36,7 @@ from archive.dates import iso_date, now_micros
 from archive.program_name import command
 from archive.settings.load import Settings
 from browsers.visitor_choice import needs_renders
+from frontier.definition.groups import GROUP_FOLDER
 from frontier.definition.job import Job, Seed
 from frontier.lease import JobProgress
 from frontier.queue import Frontier
@@ -166,7 +167,7 @@ class Crawl:
         seeds = tuple(dict.fromkeys((*definition.seeds, *saved)))
         job = Job(name=run.state.name, collection=definition.collection, seeds=seeds, profile=definition.profile)
         frontier = Frontier(addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
-        was_there = frontier.open_job()
+        was_there = frontier.open_job(lists=settings.home / GROUP_FOLDER)
         frontier.controls.release()  # the disk watch sets a hold again if it must; the pause of an operator stays
         if why := frontier.reports.progress().paused:
             self._display.note(

@@ -25,7 +25,12 @@ _FIRST: Final = (
     *("visitor", "scope", "hops", "include", "exclude", "robots"),
     *("limits.pages", "limits.bytes", "limits.seconds", "politeness.min_delay_seconds", "politeness.per_host"),
 )
-_TABLES: Final = {"limits": "Further limits", "politeness": "Further politeness", "device": "Device"}
+_TABLES: Final = {
+    "limits": "Further limits",
+    "politeness": "Further politeness",
+    "device": "Device",
+    "revisit": "Continuous crawl",
+}
 _OWN: Final = (
     (
         "Browsers",
@@ -44,7 +49,7 @@ _OWN: Final = (
             *("max_url_length", "max_path_segments", "max_path_repeats", "max_links"),
         ),
     ),
-    ("Single sites", "Other settings for some of the sites.", ("sheets", "least_delays")),
+    ("Single sites", "Other settings for some of the sites.", ("sheets", "least_delays", "groups")),
     ("Requests", "What is sent with every request.", ("user_agent", "headers", "redact_headers")),
 )
 _UNITS: Final = {
@@ -78,7 +83,7 @@ def _sections() -> Iterator[FieldSection]:
     yield from (FieldSection(title, text, keys) for title, text, keys in _OWN)
     definitions = Profile.model_json_schema()["$defs"]
     for (table, title), model in zip(
-        _TABLES.items(), ("Limits", "PolitenessOverrides", "DeviceOverrides"), strict=True
+        _TABLES.items(), ("Limits", "PolitenessOverrides", "DeviceOverrides", "RevisitRules"), strict=True
     ):
         keys = tuple(key for key in known if key.startswith(f"{table}.") and key not in placed)
         placed.update(keys)

@@ -393,7 +393,14 @@ def run_worker(
         sent = PlainLogin(logins) if logins else None
         guesses = profile.guessed_links == "on"
         plain = PlainVisitor(
-            settings, ports, user_agent=agent, headers=own, login=sent, connections=concurrency, guesses=guesses
+            settings,
+            ports,
+            user_agent=agent,
+            headers=own,
+            login=sent,
+            connections=concurrency,
+            digests=profile.revisit.is_on,
+            guesses=guesses,
         )
         at_the_end.callback(plain.close)
         ghost = None
@@ -509,6 +516,7 @@ def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutc
         redirect=redirect,
         is_document=is_document(visit, hop_path),
         urls=1 + len(visit.fetched),
+        digest=visit.digest,
     )
 
 

@@ -22,6 +22,7 @@ from archive.dates import Micros, now_micros
 from archive.names.name_rules import NAME_PATTERN
 from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, BrowserStorage, ServiceWorkers
 from archive.url import UrlError, canonical
+from frontier.definition.groups import MAX_GROUPS, check_group_line
 from frontier.definition.sheets import (
     MAX_SHEETS,
     PageRules,
@@ -49,6 +50,7 @@ _REFUSED_HEADERS: Final = {
 _SECRET: Final = frozenset({"authorization", "cookie"})
 """Lower-case names of the headers whose values are never recorded when a profile has them."""
 _LONGEST_PATTERN: Final = 4_000
+_LONGEST_INTERVAL: Final = 3_660 * 86_400
 _REMEDIES: Final = {
     "tuple_type": "; write a list, which may be empty: []",
     "mapping_type": "; write a table of names and values, which may be empty: {}",
@@ -103,6 +105,7 @@ def _is_sheet(line: str) -> str:
 
 
 SheetLine = Annotated[str, AfterValidator(_is_sheet)]
+GroupLine = Annotated[str, AfterValidator(check_group_line)]
 BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
 
 
@@ -237,6 +240,65 @@ class DeviceOverrides(_Frozen):
         return {name: value for name, value in values.items() if value is not None}
 
 
+class RevisitRules(_Frozen):
+    """A continuous crawl visits its URLs again by these rules. Such a job does not end by itself."""
+
+    mode: Literal["off", "fixed", "adaptive"] = Field(
+        "off",
+        title="Visit URLs again",
+        description="whether the job visits each URL again: never (off), after the same time (fixed), or sooner when it"
+        " changes and later when it does not (adaptive); such a job goes on until it is stopped or reaches a limit",
+    )
+    interval_seconds: float = Field(
+        86_400,
+        ge=1,
+        le=_LONGEST_INTERVAL,
+        title="Time until the next visit",
+        description="time from a visit to the next one; with adaptive, after the first visit",
+    )
+    min_seconds: float = Field(
+        3_600,
+        ge=1,
+        le=_LONGEST_INTERVAL,
+        title="Shortest time until the next visit",
+        description="shortest time that adaptive may choose",
+    )
+    max_seconds: float = Field(
+        90 * 86_400,
+        ge=1,
+        le=_LONGEST_INTERVAL,
+        title="Longest time until the next visit",
+        description="longest time that adaptive may choose",
+    )
+    changed_factor: float = Field(
+        0.2,
+        ge=0,
+        le=0.5,
+        title="Shorter after a change",
+        description="share by which adaptive shortens the time when a URL has changed",
+    )
+    unchanged_factor: float = Field(
+        0.4,
+        ge=0,
+        le=0.5,
+        title="Longer without a change",
+        description="share by which adaptive lengthens the time when a URL has not changed",
+    )
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        if self.min_seconds > self.max_seconds:
+            raise ValueError(
+                f"min_seconds = {self.min_seconds:g} is more than max_seconds = {self.max_seconds:g}; exchange them"
+            )
+        return self
+
+    @property
+    def is_on(self) -> bool:
+        """Return whether URLs are visited again."""
+        return self.mode != "off"
+
+
 class Profile(_Frozen):
     """A profile says how a job harvests. It is one file, which can be compared and used again."""
 
@@ -337,6 +399,15 @@ class Profile(_Frozen):
         description="shortest pause between two visits to one host, for the hosts of each of these domains; harvests"
         " set this for the rates of their domains",
     )
+    groups: tuple[GroupLine, ...] = Field(
+        (),
+        max_length=MAX_GROUPS,
+        title="Queue groups",
+        description="hosts whose visits are bounded together: a name, members, and then parallel=VISITS and"
+        " delay=SECONDS, such as `shop *.example.org,192.0.2.0/24,list:shops.txt parallel=1 delay=5`; a host belongs to"
+        " the first group that matches",
+    )
+    revisit: RevisitRules = RevisitRules()
     robots: Literal["obey", "ignore"] | None = Field(
         None, title="robots.txt", description="whether robots.txt is obeyed; none follows the setting frontier.robots"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from admin.harvests.dispatch.reports import PendingCommand
@@ -46,8 +47,11 @@ def wake_domain(frontier: Frontier, domain: str) -> int:
     )
 
 
-def carry_out(command: PendingCommand, frontier: Frontier | None) -> CommandOutcome:
-    """Carry out one command. `frontier` is None while the crawl is starting or ending."""
+def carry_out(command: PendingCommand, frontier: Frontier | None, *, lists: Path | None = None) -> CommandOutcome:
+    """Carry out one command. `frontier` is None while the crawl is starting or ending.
+
+    `lists` is the folder of the list files of queue groups.
+    """
     try:
         verb = Verb(command.verb)
     except ValueError:
@@ -59,14 +63,14 @@ def carry_out(command: PendingCommand, frontier: Frontier | None) -> CommandOutc
     if frontier is None:
         return CommandOutcome(NOT_RUNNING)
     try:
-        return CommandOutcome(_done(verb, dict(command.arguments), frontier))
+        return CommandOutcome(_done(verb, dict(command.arguments), frontier, lists))
     except (JobError, FrontierUnavailable) as error:
         return CommandOutcome(f"not carried out: {error}")
     except FrontierLost:
         return CommandOutcome(NOT_RUNNING)
 
 
-def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier) -> str:
+def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier, lists: Path | None) -> str:
     match verb:
         case Verb.PAUSE:
             frontier.controls.pause("paused by an operator")
@@ -90,6 +94,16 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier) -> str:
         case Verb.ADD_REJECT:
             frontier.add_reject(arguments["expression"])
             return "URLs in which the expression is found are left out from now on"
+        case Verb.VISIT_NOW:
+            found = frontier.visit_now([Seed.parse(url).url for url in arguments["urls"]])
+            if not found:
+                return NOT_RUNNING
+            refused = [each for each, _ in found if isinstance(each, Rejected)]
+            why = "; not visited: " + ", ".join(f"{each.candidate.url}: {each.reason}" for each in refused[:_NAMED])
+            return f"{len(found) - len(refused)} of {len(found)} URLs are visited next{why if refused else ''}"
+        case Verb.SET_GROUPS:
+            groups = frontier.set_groups(arguments["groups"], lists=lists).groups
+            return f"queue groups in force: {', '.join(group.name for group in groups)[:500] or 'none'}"
         case _:
             return f"not carried out: {verb} is no command for a frontier"
 

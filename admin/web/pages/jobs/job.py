@@ -26,7 +26,7 @@ _FILTERS: Final = ("status", "harvest", "harvest_id", "run_number", "channel", "
 _JOB_LIMITS: Final = ("urls", "pages", "bytes", "seconds", "host_pages")
 _DOMAIN_LIMITS: Final = ("objects", "bytes")
 _COMMAND_FIELDS: Final = (
-    *("urls", "host", "expression", "domain", "reason"),
+    *("urls", "host", "expression", "domain", "groups", "reason"),
     *(f"max_{name}" for name in _DOMAIN_LIMITS),
     *(f"job_{name}" for name in _JOB_LIMITS),
 )
@@ -277,6 +277,8 @@ def _command_of(sent: dict[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {"verb": sent.get("verb", ""), "reason": sent.get("reason", "")}
     if sent.get("urls", "").strip():
         values["urls"] = tuple(line.strip() for line in sent["urls"].splitlines() if line.strip())
+    if values["verb"] == Verb.SET_GROUPS:
+        values["groups"] = tuple(line.strip() for line in sent.get("groups", "").splitlines() if line.strip())
     for name in ("host", "expression", "domain"):
         if sent.get(name, "").strip():
             values[name] = sent[name].strip()
