@@ -52,7 +52,8 @@ COMMANDS: Final = {
         "admin.commands.jobs.log:log",
         "Analyse the crawl.log of a job, or of Heritrix: time lines, hosts, search, indicators, alerts.",
     ),
-    "profile": Entry("admin.commands.jobs.profiles:profile", "Check the profile of a crawl."),
+    "profile": Entry("admin.commands.jobs.profiles:profile", "Check, list and show profiles of crawls."),
+    "scope": Entry("admin.commands.jobs.scope:scope", "Ask why URLs are in or out of the scope of a crawl."),
     "check": Entry(
         "admin.commands.collections.checking:check", "Validate WARC files and report problems with file and offset."
     ),

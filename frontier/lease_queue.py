@@ -40,6 +40,10 @@ class LeaseQueue(ABC):
         """Return the rules of politeness of the job."""
 
     @abstractmethod
+    def politeness_of(self, url: str) -> Politeness:
+        """Return the rules of politeness for a URL: those of the job, with the values of sheets."""
+
+    @abstractmethod
     def rejecting(self, url: str, scope_length: int) -> str | None:
         """Return the pattern of an operator that is found in a URL; None when there is none.
 
@@ -82,7 +86,9 @@ class LeaseQueue(ABC):
         second call with the same lease returns the first answer. `LeaseEnding.STALE`, which is false, means that the
         lease had expired and nothing was changed.
         """
-        step = next_step(outcome, self.politeness, attempt=lease.attempt, host_failures=lease.host_failures)
+        step = next_step(
+            outcome, self.politeness_of(lease.url), attempt=lease.attempt, host_failures=lease.host_failures
+        )
         ending = self._end(lease, step, outcome)
         if not ending:
             logger.warning("job %s: the outcome of %s was dropped, since its lease is over", self.name, lease.url)
@@ -96,7 +102,7 @@ class LeaseQueue(ABC):
         The URL rests as after a failure, and fails when its retries are used up. With `counts=False`, as when a worker
         is stopped, the URL is queued at once and this was no try.
         """
-        rules = self.politeness
+        rules = self.politeness_of(lease.url)
         if not counts:
             step = Step(LeaseEnding.AGAIN)
         else:
@@ -175,7 +181,7 @@ class LeaseQueue(ABC):
             host_wait_ms=step.host_wait_ms,
             host_failed=step.host_failed,
             is_try=counts,
-            most_failures=self.politeness.host_failures,
+            most_failures=self.politeness_of(lease.url).host_failures,
             bytes=outcome.bytes,
             is_document=outcome.is_document,
             urls=outcome.urls,

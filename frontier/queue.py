@@ -22,6 +22,7 @@ from archive.url import host_of
 from frontier.control import Controls
 from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError, Limits, Profile, Seed, first_problem
+from frontier.definition.list_files import ListFileError
 from frontier.definition.resume import resumed
 from frontier.definition.revisit import RevisitHistory, after_visit
 from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, Scope, ScopeDecision
@@ -31,7 +32,7 @@ from frontier.lease_queue import LeaseQueue
 from frontier.missing_pages import MissingPageAnswers
 from frontier.outside_queues import OutsideQueues
 from frontier.packing import pack, queue_score
-from frontier.politeness import LeaseEnding, Politeness, VisitOutcome
+from frontier.politeness import POLITE_KEYS, LeaseEnding, Politeness, VisitOutcome
 from frontier.queues.desk import QueueDesk
 from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.renders import RenderQueue
@@ -90,6 +91,7 @@ class Frontier(LeaseQueue):
         job stays paused.
         """
         groups = groups_of(self.job.profile.groups, lists)
+        self.load_lists()
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
@@ -139,7 +141,7 @@ class Frontier(LeaseQueue):
             redirected.get(number) or self._scope.decide(candidate) for number, candidate in enumerate(candidates)
         ]
         if lease is not None:
-            decisions = limited(decisions, self.job.profile.max_links)
+            decisions = limited(decisions, self.max_links(lease.url))
         wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
         for chunk in batched(wanted, _CHUNK):
             answers = self._add_chunk(
@@ -311,7 +313,7 @@ class Frontier(LeaseQueue):
             with self._store.guarded():
                 pipeline = self._store.client.pipeline(transaction=False)
                 for url in chunk:
-                    mark = fingerprint(url)
+                    mark = fingerprint(url, self.job.profile.seen)
                     pipeline.sadd(self._store.key(f"seen:{mark.bucket}"), mark.id)
                 pipeline.execute()
 
@@ -334,6 +336,24 @@ class Frontier(LeaseQueue):
     def politeness(self) -> Politeness:
         """Return the rules of politeness of the job."""
         return self._politeness
+
+    def politeness_of(self, url: str) -> Politeness:
+        """Return the rules of politeness for a URL: those of the job, with the values of sheets."""
+        if not self._has_polite_sheets:
+            return self._politeness
+        return self._politeness.with_values(self.sheets.values_for(url))
+
+    def max_links(self, url: str) -> int:
+        """Return how many links are taken from the page with this URL."""
+        own = self.sheets.values_for(url).max_links if len(self.sheets) else None
+        return own if own is not None else self.job.profile.max_links
+
+    def load_lists(self) -> None:
+        """Read the list files that rules of the scope name. Raises JobError."""
+        try:
+            self._scope.load_lists()
+        except ListFileError as error:
+            raise JobError(f"job {self.job.name}: {error}") from error
 
     def decide(self, candidates: Iterable[Candidate], most: int) -> list[ScopeDecision]:
         """Return whether candidates are in scope, in order. Those beyond the first `most` accepted ones are rejected.
@@ -360,6 +380,8 @@ class Frontier(LeaseQueue):
     def _use(self, job: Job) -> None:
         self.job = job
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
+        self.sheets = job.profile.page_rules()
+        self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope = Scope(job)
         self._scope_known, self._scope_length = 0, -1
 
@@ -415,7 +437,7 @@ class Frontier(LeaseQueue):
         worker = "operator" if by_operator else ""
         arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
         for candidate in candidates:
-            mark = fingerprint(candidate.url)
+            mark = fingerprint(candidate.url, self.job.profile.seen)
             is_own_seed = candidate.is_seed and not candidate.hop_path
             arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]

@@ -23,6 +23,8 @@ from archive.names.name_rules import NAME_PATTERN
 from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, BrowserStorage, ServiceWorkers
 from archive.url import UrlError, canonical
 from frontier.definition.groups import MAX_GROUPS, check_group_line
+from frontier.definition.pattern_index import is_plainly_valid
+from frontier.definition.rules import MAX_RULES, parse_rule
 from frontier.definition.sheets import (
     MAX_SHEETS,
     PageRules,
@@ -67,6 +69,8 @@ class JobError(ValueError):
 
 
 def _compiles(pattern: str) -> str:
+    if is_plainly_valid(pattern):
+        return pattern
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -104,9 +108,18 @@ def _is_sheet(line: str) -> str:
     return line
 
 
+def _is_rule(line: str) -> str:
+    parse_rule(line)
+    return line
+
+
 SheetLine = Annotated[str, AfterValidator(_is_sheet)]
 GroupLine = Annotated[str, AfterValidator(check_group_line)]
+RuleText = Annotated[str, AfterValidator(_is_rule)]
 BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
+
+
+OnOff = Literal["on", "off"]
 
 
 class _Frozen(BaseModel):
@@ -187,6 +200,29 @@ class PolitenessOverrides(_Frozen):
     )
     max_retry_seconds: float | None = Field(
         None, ge=0, title="Longest delay before a retry", description="longest pause before a retry"
+    )
+
+
+class SeenRules(_Frozen):
+    """The rules say which URLs are taken for the same one. The URL that is fetched and archived stays as it is."""
+
+    session_ids: OnOff = Field(
+        "on",
+        title="Leave out session ids",
+        description="URLs that differ in the session ids of Java, PHP, ASP and ColdFusion alone are the same",
+    )
+    lowercase: OnOff = Field(
+        "off", title="Ignore case", description="URLs that differ in upper and lower case alone are the same"
+    )
+    www: OnOff = Field(
+        "off", title="Leave out www", description="a leading www. or www2. of the host's name makes no difference"
+    )
+    scheme: OnOff = Field("off", title="Ignore http and https", description="http and https make no difference")
+    extra_slashes: OnOff = Field(
+        "off", title="Leave out extra slashes", description="several slashes in a row, and one at the end, count as one"
+    )
+    fix_query: OnOff = Field(
+        "off", title="Mend the query", description="an empty query, and empty parts of a query, make no difference"
     )
 
 
@@ -329,9 +365,9 @@ class Profile(_Frozen):
         (),
         max_length=MAX_SHEETS,
         title="Settings of single sites (sheets)",
-        description="other values of visitor, rendered_fraction and rendering for some sites: a SURT prefix, a host or"
-        " a URL, and then KEY=VALUE, such as `org,example)/shop visitor=browser rendering=asynchronous`; the longest"
-        " prefix counts",
+        description="other values of some keys for some sites: a SURT prefix, a host, a URL or `regex:` with an"
+        " expression, and then KEY=VALUE, such as `org,example)/shop visitor=browser min_delay_seconds=10`; the longest"
+        " prefix counts, and an expression before all prefixes",
     )
     scope: ScopeKind = Field(
         "host",
@@ -353,6 +389,13 @@ class Profile(_Frozen):
         (),
         title="Exclude URLs that match",
         description="regular expressions; a URL is rejected when one of them matches a part of it",
+    )
+    rules: tuple[RuleText, ...] = Field(
+        (),
+        max_length=MAX_RULES,
+        title="Decide rules",
+        description="rules that take URLs in or out after all other keys, the last one that decides counts: ACCEPT or"
+        " REJECT, a name as in Heritrix, and arguments, such as `REJECT MatchesRegex .*/print/.*`",
     )
     embed_hops: int = Field(
         2,
@@ -391,6 +434,7 @@ class Profile(_Frozen):
         description="number of links that are taken from one page; further links are rejected",
     )
     limits: Limits = Limits()
+    seen: SeenRules = SeenRules()
     politeness: PolitenessOverrides = PolitenessOverrides()
     least_delays: Mapping[str, LeastDelay] = Field(
         {},
@@ -463,6 +507,11 @@ class Profile(_Frozen):
         "",
         title="User-Agent",
         description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent",
+    )
+    user_agent_contact: Literal["required", "optional"] = Field(
+        "required",
+        title="Contact in the User-Agent",
+        description="whether user_agent must name a page or a mail address at which webmasters reach the operator",
     )
     browser_profile: str = Field(
         "",

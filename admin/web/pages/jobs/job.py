@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from flask import Blueprint, request
+from flask import Blueprint, request, url_for
 from werkzeug.wrappers import Response
 
 from admin.csv_text import csv_bytes
@@ -20,6 +20,7 @@ from admin.web.charts import job_charts
 from admin.web.forms import Form
 from admin.web.limit_inputs import given_limits
 from admin.web.page import done, needs, page, reading, recent, transaction, visitor
+from admin.web.scope_form import asked_about
 
 BLUEPRINT: Final = Blueprint("jobs", __name__, url_prefix="/jobs")
 _FILTERS: Final = ("status", "harvest", "harvest_id", "run_number", "channel", "domain", "harvester", "order", "after")
@@ -168,6 +169,17 @@ def setup(number: int) -> Response:
         job = listing.show_job(opened, number)
         seeds = listing.job_seeds(opened, number).decode().splitlines()
     return page("jobs/setup.html", job=job, seeds=seeds[:1000], seeds_count=len(seeds))
+
+
+@BLUEPRINT.get("/<int:number>/scope", endpoint="scope")
+@needs(Right.CURATE)
+def scope(number: int) -> Response:
+    """Say why URLs are in or out of the scope of a job."""
+    with reading() as opened:
+        listing.show_job(opened, number)
+        asked = asked_about(opened, job_id=number)
+    back = url_for("jobs.show", number=number)
+    return page("templates/scope.html", asked.status, asked=asked, title=f"job {number}", back=back, has_seeds=True)
 
 
 @BLUEPRINT.get("/<int:number>/seeds.txt", endpoint="seeds")
