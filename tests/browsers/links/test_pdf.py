@@ -65,10 +65,8 @@ def with_packed_objects(data: bytes) -> bytes:
     out += b"5 0 obj\n<</Type/ObjStm/N 4/First %d/Length %d/Filter/FlateDecode>>\nstream\n" % (len(index), len(packed))
     out += packed + b"\nendstream\nendobj\n"
     xref_at = len(out)
-    rows = b"".join(
-        [b"\0" + b"\0" * 5, *(b"\2" + (5).to_bytes(4) + bytes([number]) for number in range(4))]
-        + [b"\1" + stream_at.to_bytes(4) + b"\0", b"\1" + xref_at.to_bytes(4) + b"\0"]
-    )
+    packed_rows = b"".join(b"\2" + (5).to_bytes(4) + bytes([number]) for number in range(4))
+    rows = bytes(6) + packed_rows + b"".join(b"\1" + at.to_bytes(4) + b"\0" for at in (stream_at, xref_at))
     out += b"6 0 obj\n<</Type/XRef/Size 7/W[1 4 1]/Root 1 0 R/Length %d>>\nstream\n" % len(rows)
     out += rows + b"\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n" % xref_at
     return bytes(out)
