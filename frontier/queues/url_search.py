@@ -49,3 +49,22 @@ class UrlSearch:
         if self._timeouts >= MOST_TIMEOUTS or self._left < 0:
             raise JobError(f"{self.text[:_SHOWN]!r} takes too long, for instance in {url[:_SHOWN]}; make it simpler")
         return bool(found)
+
+
+class SearchTimeOver(Exception):
+    """The time of a search is over before all URLs were looked at."""
+
+
+class TimedSearch:
+    """A timed search ends after some seconds, however many URLs there are."""
+
+    def __init__(self, text: str, seconds: float) -> None:
+        """Raise JobError for an expression that can't be used."""
+        self._search = UrlSearch(text, seconds=seconds)
+        self._ends = time.monotonic() + seconds
+
+    def finds(self, url: str) -> bool:
+        """Return whether the expression is found in the URL. Raises SearchTimeOver, and JobError as `UrlSearch`."""
+        if time.monotonic() >= self._ends:
+            raise SearchTimeOver
+        return self._search.finds(url)

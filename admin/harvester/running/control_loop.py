@@ -275,7 +275,7 @@ class ControlLoop:
                     self._ask(StopCause.OPERATOR, outcome.stops, signals=2 if outcome.at_once else 0)
                 log.info("job %d: %s: %s", job.id, command.verb, outcome.text)
                 try:
-                    self._link.command_done(job, command.id, outcome.text)
+                    self._link.command_done(job, command.id, outcome.text, outcome.answer)
                 except (DatabaseRefused, UseCaseError) as error:
                     log.warning("job %d: command %d: %s", job.id, command.id, error)
 
