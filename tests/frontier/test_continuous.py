@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from support.stores.real_frontier import Bench
@@ -240,3 +241,62 @@ def test_revisits_can_be_switched_off_at_a_resume(bench: Bench, leased: Claim) -
 
 def test_an_unknown_url_has_no_history(bench: Bench) -> None:
     assert continuous(bench).reports.revisit("http://elsewhere.example/") is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_url_is_in_one_place_whatever_happens(bench: Bench, links: Links, seed: int) -> None:
+    """Visits, failures, lost workers, urgent URLs, hosts set aside, groups and time, in a random order."""
+    chance = random.Random(seed)
+    groups = ("pair a.test,b.test parallel=1",) if seed % 2 else ()
+    profile = Profile(scope="any", revisit=ADAPTIVE, groups=groups)
+    frontier = bench.frontier("http://a.test/seed", profile=profile)
+    hosts, held = ("a.test", "b.test", "c.test"), list[Lease]()
+    known = {"http://a.test/seed"}
+    for number in range(300):
+        match chance.randrange(9):
+            case 0:
+                url = f"http://{chance.choice(hosts)}/{chance.randrange(12)}"
+                frontier.add(links(url))
+                known.add(url)
+            case 1 | 2 | 3:
+                if isinstance(lease := frontier.claim(f"w{number}"), Lease):
+                    held.append(lease)
+            case 4 | 5:
+                if held:
+                    code = chance.choice((200, 200, 404, -7, -4, 503))
+                    frontier.finish(held.pop(chance.randrange(len(held))), found(chance.randrange(2), code))
+            case 6:
+                if held and chance.random() < 0.3:
+                    bench.expire(chance.choice(held))
+                advance(bench, chance.choice((600, 50_000, 90_000)))
+            case 7:
+                url = f"http://{chance.choice(hosts)}/{chance.randrange(12)}"
+                frontier.visit_now([url])
+                known.add(url)
+            case _:
+                host = chance.choice(hosts)
+                if chance.random() < 0.3:
+                    frontier.controls.set_host_aside(host, "unwanted")
+                else:
+                    frontier.controls.wake_host(host)
+        _check_places(bench, frontier, hosts, known)
+    frontier.forget()
+    assert [key for key in bench.client.keys("*") if b"@" not in key and b"=jobs" not in key] == []
+
+
+def _check_places(bench: Bench, frontier: Frontier, hosts: Sequence[str], known: set[str]) -> None:
+    client, key = bench.client, bench.key
+    queued = [id for host in hosts for id in client.zrange(key(f"q:{host}"), 0, -1)]
+    leases, retries, due = (client.zrange(key(name), 0, -1) for name in ("leases", "retry", "due"))
+    open_urls = [*queued, *leases, *retries]
+    assert len(open_urls) == len(set(open_urls))
+    assert {id for id in client.hkeys(key("u")) if id[:2] not in (b"t:", b"l:")} == set(open_urls)
+    assert not set(due) & set(open_urls)
+    ended_without_visit = {id for id in client.hkeys(key("ended"))} - set(due)
+    assert len({*open_urls, *due, *ended_without_visit}) == len(known)
+    progress = frontier.reports.progress()
+    assert progress.queued + progress.leased + progress.excluded == len(open_urls)
+    assert progress.revisits == len(due)
+    assert progress.queued >= 0
+    for report in frontier.reports.groups():
+        assert report.visits <= report.parallel
