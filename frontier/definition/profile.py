@@ -46,8 +46,10 @@ class ProfileProblem:
     @property
     def text(self) -> str:
         """Return file, line and message in one line."""
-        place = f"{self.file}{f' line {self.line}' if self.line is not None else ''}: " if self.file else ""
-        return f"{place}{'warning: ' if self.is_warning else ''}{self.message}"
+        if self.file is None or self.message.startswith(f"profile {self.file} "):
+            return self.message
+        line = f" line {self.line}" if self.line is not None else ""
+        return f"profile {self.file}{line}: {'warning: ' if self.is_warning else ''}{self.message}"
 
 
 @dataclass(frozen=True, slots=True)

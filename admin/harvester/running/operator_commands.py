@@ -109,9 +109,8 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier, lists: Path
             found = frontier.visit_now([Seed.parse(url).url for url in arguments["urls"]])
             if not found:
                 return NOT_RUNNING
-            refused = [each for each, _ in found if isinstance(each, Rejected)]
-            why = "; not visited: " + ", ".join(f"{each.candidate.url}: {each.reason}" for each in refused[:_NAMED])
-            return f"{len(found) - len(refused)} of {len(found)} URLs are visited next{why if refused else ''}"
+            refused = [f"{each.candidate.url}: {each.reason}" for each, _ in found if isinstance(each, Rejected)]
+            return _counted_urls(len(found), refused, "visited next")
         case Verb.SET_GROUPS:
             groups = frontier.set_groups(arguments["groups"], lists=lists).groups
             return f"queue groups in force: {', '.join(group.name for group in groups)[:500] or 'none'}"

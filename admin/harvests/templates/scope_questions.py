@@ -28,7 +28,7 @@ _MOST_STEPS: Final = 200
 class ScopeQuestion(InputModel):
     """The input asks about URLs. A template, a text or a job says which scope is meant."""
 
-    urls: list[str] = Field(description=f"URLs to explain, at most {MOST_URLS}")
+    urls: list[str] = Field([], description=f"URLs to explain, at most {MOST_URLS}")
     template: str = Field("", description="name of a template")
     text: str = Field("", description="profile in YAML that is not kept yet")
     job_id: int | None = Field(None, description="number of a job, whose seeds are taken, too")
