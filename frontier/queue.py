@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from enum import Enum, auto
 from itertools import batched
 from typing import Final, Self
 
@@ -23,6 +24,7 @@ from frontier.definition.resume import resumed
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope, ScopeDecision
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
+from frontier.link_memory import SEEN, LinkMemory, recalled
 from frontier.missing_pages import MissingPageAnswers
 from frontier.packing import pack, queue_score
 from frontier.politeness import Politeness
@@ -39,6 +41,15 @@ logger = logging.getLogger(__name__)
 _CHUNK: Final = 500
 _REJECT: Final = "!"
 """An entry of the list of further seeds that begins so is a pattern that an operator rejects."""
+
+
+class _Queued(Enum):
+    """The links of a page were queued, or why they were not."""
+
+    DONE = auto()
+    LEASE_OVER = auto()
+    OPENED_ANEW = auto()
+    """The job was opened since the memory of links was begun."""
 
 
 class Frontier(LeaseQueue):
@@ -116,27 +127,24 @@ class Frontier(LeaseQueue):
         for decision in redirected.values():
             if isinstance(decision, Accepted):
                 self.follow_seed(decision.candidate.url)
-        decisions = [
-            redirected.get(number) or self._scope.decide(candidate) for number, candidate in enumerate(candidates)
-        ]
-        if lease is not None:
-            decisions = limited(decisions, self.job.profile.max_links)
-        wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
-        for chunk in batched(wanted, _CHUNK):
-            answers = self._add_chunk([decisions[number].candidate for number in chunk], lease)
-            if not answers:
-                logger.warning(
-                    "job %s: links of %s were dropped, since its lease is over", self.job.name, lease and lease.url
-                )
-                return []
-            for number, is_new in zip(chunk, answers, strict=True):
-                if not is_new:
-                    decisions[number] = Rejected(decisions[number].candidate, "seen")
-        if seeds := rejected_seeds(decisions):
-            with self._store.guarded():
-                self._store.client.hset(self._store.key("astray"), mapping=seeds)
-        self.note_rejected(decisions)
-        return decisions
+        while True:
+            memory = self._memory  # another thread may put an empty one in its place
+            keys = memory.keys_of(candidates)
+            known = [memory.answer(key) for key in keys] if memory.stamp else [None] * len(keys)
+            decisions: list[ScopeDecision] = [
+                recalled(candidate, answer) if answer else redirected.get(number) or self._scope.decide(candidate)
+                for number, (candidate, answer) in enumerate(zip(candidates, known, strict=True))
+            ]
+            if lease is not None:
+                decisions = limited(decisions, self.job.profile.max_links)
+            match self._queued(decisions, lease, memory):
+                case _Queued.DONE:
+                    memory.keep(keys, decisions)
+                    return decisions
+                case _Queued.LEASE_OVER:
+                    return []
+                case _Queued.OPENED_ANEW:
+                    self._forget_links()
 
     def add_seeds(self, seeds: Sequence[Seed], *, again: bool = False) -> list[ScopeDecision]:
         """Add seeds to a running job, for all its workers and later runs. Return a decision for each seed.
@@ -152,7 +160,7 @@ class Frontier(LeaseQueue):
         for number in wanted:
             self.follow_seed(decisions[number].candidate.url)
         for chunk in batched(wanted, _CHUNK):
-            answers = self._add_chunk([decisions[number].candidate for number in chunk], None, by_operator=True)
+            answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
             if not answers:
                 return []
             with self._store.guarded():
@@ -216,6 +224,7 @@ class Frontier(LeaseQueue):
                 length = self._store.client.rpush(self._store.key("scope"), url)
                 self._store.client.hset(self._store.key("state"), "scope", length)
             self._scope.widen([url])
+            self._forget_links()
             logger.info("job %s: the scope now includes %s, since a seed redirects there", self.job.name, url)
 
     def mark_seen(self, urls: Iterable[str]) -> None:
@@ -242,6 +251,7 @@ class Frontier(LeaseQueue):
             while queue.sweep(all_leases=True):
                 pass
         self._store.drop()
+        self._forget_links()
 
     @property
     def politeness(self) -> Politeness:
@@ -260,10 +270,7 @@ class Frontier(LeaseQueue):
         """Count rejected candidates, and store them for the report."""
         if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
             self._store.run("reject", *arguments)
-        if switched_off := self._scope.take_switched_off():
-            shown = {text: url[:SHOWN_URL] for text, url in switched_off.items()}
-            with self._store.guarded():
-                self._store.client.hset(self._store.key("slow"), mapping=shown)
+        self._note_switched_off()
 
     def close(self) -> None:
         """Close the connections to Redis."""
@@ -274,6 +281,7 @@ class Frontier(LeaseQueue):
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
         self._scope = Scope(job)
         self._scope_known, self._scope_length = 0, -1
+        self._forget_links()
 
     def _resumable(self, stored: bytes) -> Job | None:
         """Return the job that continues; None when the stored job is finished and differs, so that it starts over."""
@@ -295,6 +303,8 @@ class Frontier(LeaseQueue):
             self._scope.widen(entry for entry in further if not entry.startswith(_REJECT))
             self._scope.narrow(entry[len(_REJECT) :] for entry in further if entry.startswith(_REJECT))
             self._scope_known = self._scope_length = self._scope_known + len(further)
+            if further:
+                self._forget_links()
 
     def rejecting(self, url: str, scope_length: int) -> str | None:
         """Return the pattern of an operator that is found in a URL; None when there is none."""
@@ -315,17 +325,63 @@ class Frontier(LeaseQueue):
                 self.job = job
                 return
 
-    def _add_chunk(
-        self, candidates: Sequence[Candidate], lease: Lease | None, *, by_operator: bool = False
-    ) -> list[int]:
-        worker = "operator" if by_operator else ""
+    def _queued(self, decisions: list[ScopeDecision], lease: Lease | None, memory: LinkMemory) -> _Queued:
+        """Queue the accepted candidates, and change the decisions about those that were seen before.
+
+        Nothing was changed unless the answer is DONE.
+        """
+        wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
+        chunks = list(batched(wanted, _CHUNK)) or [()]
+        timeouts = self._scope.take_timeouts()
+        rejected, stamp = rejection_arguments(decisions, timeouts), memory.stamp
+        for chunk in chunks:
+            arguments = self._add_arguments([decisions[number].candidate for number in chunk], lease)
+            counted = rejected if chunk is chunks[-1] else []
+            if not (chunk or counted):
+                break
+            answer = self._store.run("links", stamp, len(arguments), *arguments, *counted)
+            if not answer:
+                logger.warning(
+                    "job %s: links of %s were dropped, since its lease is over", self.job.name, lease and lease.url
+                )
+                return _Queued.LEASE_OVER
+            if len(answer) == 1 or not memory.is_of(answer[0]):
+                return _Queued.OPENED_ANEW
+            stamp = b""
+            for number, is_new in zip(chunk, answer[1], strict=True):
+                if not is_new:
+                    decisions[number] = Rejected(decisions[number].candidate, SEEN.reason)
+        if seeds := rejected_seeds(decisions):
+            with self._store.guarded():
+                self._store.client.hset(self._store.key("astray"), mapping=seeds)
+        if self._note_switched_off() or timeouts:
+            self._forget_links()
+        return _Queued.DONE
+
+    def _forget_links(self) -> None:
+        self._memory = LinkMemory(self.job.profile)
+
+    def _note_switched_off(self) -> bool:
+        """Store the patterns that were switched off since the last call. Return whether there are any."""
+        switched_off = self._scope.take_switched_off()
+        if switched_off:
+            shown = {text: url[:SHOWN_URL] for text, url in switched_off.items()}
+            with self._store.guarded():
+                self._store.client.hset(self._store.key("slow"), mapping=shown)
+        return bool(switched_off)
+
+    def _add_chunk(self, candidates: Sequence[Candidate], *, worker: str) -> list[int]:
+        return list(self._store.run("add", *self._add_arguments(candidates, None, worker)))
+
+    def _add_arguments(self, candidates: Sequence[Candidate], lease: Lease | None, worker: str = "") -> list[str | int]:
+        """Return the arguments of add.lua."""
         arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
         for candidate in candidates:
             mark = fingerprint(candidate.url)
             is_own_seed = candidate.is_seed and not candidate.hop_path
             arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]
-        return list(self._store.run("add", *arguments))
+        return arguments
 
 
 def _limits(limits: Limits) -> list[str | int | float]:
