@@ -5,9 +5,6 @@ no search by the patterns of the scope, no fingerprint and no place in the call 
 process, and answers for as long as the answer can't change: a seen URL stays seen as long as the job exists, and a URL
 that the scope rejects stays rejected as long as the scope is the same. `Frontier` puts an empty memory in the place of
 the old one whenever one of these changes.
-
-The memory has two halves. Links go to the young half. When this half is full, it becomes the old half, and the former
-old half is dropped. A link that is found in the old half moves to the young half.
 """
 
 from __future__ import annotations
@@ -16,11 +13,12 @@ from collections.abc import Iterable
 from threading import Lock
 from typing import Final, NamedTuple
 
+from archive.bounded_memory import BoundedMemory
 from frontier.definition.job import Profile
 from frontier.definition.scope import Accepted, Candidate, Rejected, ScopeDecision, chain_limit, is_transclusion
 
 MOST_LINKS: Final = 60_000
-"""Largest number of links in a half of the memory."""
+"""Largest number of links in a half of the memory (`archive.bounded_memory`)."""
 MOST_CHARACTERS: Final = 6_000_000
 """Largest number of characters of all links in a half."""
 _LONGEST_URL: Final = 1_000
@@ -47,16 +45,13 @@ class LinkMemory:
         self.stamp = b""
         """The time at which the job was opened, as Redis has it; empty when no answer of Redis has told it."""
         self._profile = profile
-        self._most_links, self._most_characters = most_links, most_characters
-        self._young: dict[str, KnownAnswer] = {}
-        self._old: dict[str, KnownAnswer] = {}
-        self._characters = 0
+        self._known = BoundedMemory[KnownAnswer](most_links, most_characters)
         self._answers: dict[KnownAnswer, KnownAnswer] = {}
         self._lock = Lock()
 
     def __len__(self) -> int:
-        """Return the number of links, of which those in both halves count twice."""
-        return len(self._young) + len(self._old)
+        """Return the number of links, of which those in both halves of the memory count twice."""
+        return len(self._known)
 
     def is_of(self, stamp: bytes) -> bool:
         """Return whether this is the memory of the job that was opened at this time. The first time is taken over."""
@@ -84,12 +79,7 @@ class LinkMemory:
 
     def answer(self, key: str | None) -> KnownAnswer | None:
         """Return the answer for a key; None when the memory has none."""
-        if key is None:
-            return None
-        found = self._young.get(key)
-        if found is None and (found := self._old.get(key)) is not None:
-            self._put(key, found)
-        return found
+        return None if key is None else self._known.get(key)
 
     def keep(self, keys: Iterable[str | None], decisions: Iterable[ScopeDecision]) -> None:
         """Keep what the frontier has decided. An accepted link was added, so that it is seen from now on.
@@ -97,13 +87,13 @@ class LinkMemory:
         A link whose canonical form is another text has no place in the memory.
         """
         for key, decision in zip(keys, decisions, strict=True):
-            if key is None or key in self._young or decision.candidate.url != key[1:]:
+            if key is None or decision.candidate.url != key[1:]:
                 continue
             if isinstance(decision, Accepted) or decision.reason == SEEN.reason:
-                self._put(key, SEEN)
+                self._known.put(key, SEEN)
             elif decision.reason in _KEPT_REASONS:
                 answer = KnownAnswer(decision.reason, decision.rule)
-                self._put(key, self._answers.setdefault(answer, answer))
+                self._known.put(key, self._answers.setdefault(answer, answer))
 
     def _letter(self, hop_path: str, depth: int) -> str:
         """Return the letter of a way from the seed; empty when its redirects and embeds are too many in a row."""
@@ -112,13 +102,6 @@ class LinkMemory:
         profile = self._profile
         is_beyond = profile.hops is not None and depth > profile.hops
         return "pqrs"[2 * is_beyond + is_transclusion(hop_path, profile)]
-
-    def _put(self, key: str, answer: KnownAnswer) -> None:
-        with self._lock:
-            if len(self._young) >= self._most_links or self._characters + len(key) > self._most_characters:
-                self._old, self._young, self._characters = self._young, {}, 0
-            self._young[key] = answer
-            self._characters += len(key)
 
 
 def recalled(candidate: Candidate, answer: KnownAnswer) -> Rejected:

@@ -139,7 +139,7 @@ class Frontier(LeaseQueue):
                 decisions = limited(decisions, self.job.profile.max_links)
             match self._queued(decisions, lease, memory):
                 case _Queued.DONE:
-                    memory.keep(keys, decisions)
+                    memory.keep([None if answer else key for key, answer in zip(keys, known, strict=True)], decisions)
                     return decisions
                 case _Queued.LEASE_OVER:
                     return []

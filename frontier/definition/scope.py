@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from functools import cache
 from typing import Final
 
 from publicsuffixlist import PublicSuffixList
 
+from archive.fast_frozen import fast_frozen
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, Profile, ScopeKind
 from frontier.definition.sheets import coerced
@@ -51,7 +52,7 @@ class Priority(IntEnum):
     STANDARD = 2
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Candidate:
     """A candidate is a URL that may be visited, with its origin.
 
@@ -73,7 +74,7 @@ class Candidate:
     """Cookies that a chain of redirects has set so far, as `browsers.plain.chain_cookies` writes them."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Accepted:
     """A candidate is in scope. Its URL is canonical, and `rule` accepted it."""
 
@@ -81,7 +82,7 @@ class Accepted:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Rejected:
     """A candidate is rejected for a reason of one word. `rule` rejected it."""
 
