@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, Protocol
 
+from archive.fast_frozen import fast_frozen
+
 type Hop = Literal["L", "E", "R", "X", "P", "M"]
 """Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite, sitemap or another list of URLs."""
 
@@ -37,7 +39,7 @@ class GhostTrouble(StrEnum):
     """The page opened so many windows that most of them were closed at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class FoundLink:
     """A link has a canonical URL, and the place where it was found, such as `a/@href`."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from enum import Enum, auto
 from itertools import batched
 from pathlib import Path
 from typing import Final, Self
@@ -29,6 +30,7 @@ from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, S
 from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
+from frontier.link_memory import SEEN, LinkMemory, recalled
 from frontier.missing_pages import MissingPageAnswers
 from frontier.outside_queues import OutsideQueues
 from frontier.packing import pack, queue_score
@@ -47,6 +49,16 @@ logger = logging.getLogger(__name__)
 _CHUNK: Final = 500
 _REJECT: Final = "!"
 """An entry of the list of further seeds that begins so is a pattern that an operator rejects."""
+
+
+class _Queued(Enum):
+    """The links of a page were queued, or why they were not."""
+
+    DONE = auto()
+    LEASE_OVER = auto()
+    """The lease is over, or the job has ended its work."""
+    OPENED_ANEW = auto()
+    """The job was opened since the memory of links was begun."""
 
 
 class Frontier(LeaseQueue):
@@ -137,31 +149,24 @@ class Frontier(LeaseQueue):
         for decision in redirected.values():
             if isinstance(decision, Accepted):
                 self.follow_seed(decision.candidate.url)
-        decisions = [
-            redirected.get(number) or self._scope.decide(candidate) for number, candidate in enumerate(candidates)
-        ]
-        if lease is not None:
-            decisions = limited(decisions, self.max_links(lease.url))
-        wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
-        for chunk in batched(wanted, _CHUNK):
-            answers = self._add_chunk(
-                [decisions[number].candidate for number in chunk], lease, by_operator=from_outside
-            )
-            if not answers:
-                if from_outside:
+        while True:
+            memory = self._memory  # another thread may put an empty one in its place
+            keys = memory.keys_of(candidates)
+            known = [memory.answer(key) for key in keys] if memory.stamp else [None] * len(keys)
+            decisions: list[ScopeDecision] = [
+                recalled(candidate, answer) if answer else redirected.get(number) or self._scope.decide(candidate)
+                for number, (candidate, answer) in enumerate(zip(candidates, known, strict=True))
+            ]
+            if lease is not None:
+                decisions = limited(decisions, self.max_links(lease.url))
+            match self._queued(decisions, lease, memory, "operator" if from_outside else ""):
+                case _Queued.DONE:
+                    memory.keep([None if answer else key for key, answer in zip(keys, known, strict=True)], decisions)
+                    return decisions
+                case _Queued.LEASE_OVER:
                     return []
-                logger.warning(
-                    "job %s: links of %s were dropped, since its lease is over", self.job.name, lease and lease.url
-                )
-                return []
-            for number, is_new in zip(chunk, answers, strict=True):
-                if not is_new:
-                    decisions[number] = Rejected(decisions[number].candidate, "seen")
-        if seeds := rejected_seeds(decisions):
-            with self._store.guarded():
-                self._store.client.hset(self._store.key("astray"), mapping=seeds)
-        self.note_rejected(decisions)
-        return decisions
+                case _Queued.OPENED_ANEW:
+                    self._forget_links()
 
     def add_seeds(self, seeds: Sequence[Seed], *, again: bool = False) -> list[ScopeDecision]:
         """Add seeds to a running job, for all its workers and later runs. Return a decision for each seed.
@@ -177,7 +182,7 @@ class Frontier(LeaseQueue):
         for number in wanted:
             self.follow_seed(decisions[number].candidate.url)
         for chunk in batched(wanted, _CHUNK):
-            answers = self._add_chunk([decisions[number].candidate for number in chunk], None, by_operator=True)
+            answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
             if not answers:
                 return []
             with self._store.guarded():
@@ -197,7 +202,7 @@ class Frontier(LeaseQueue):
         decisions = self.decide(candidates, len(candidates))
         wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
         for chunk in batched(wanted, _CHUNK):
-            answers = self._add_chunk([decisions[number].candidate for number in chunk], None, by_operator=True)
+            answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
             if not answers:
                 return []
             for number, is_new in zip(chunk, answers, strict=True):
@@ -305,6 +310,7 @@ class Frontier(LeaseQueue):
                 length = self._store.client.rpush(self._store.key("scope"), url)
                 self._store.client.hset(self._store.key("state"), "scope", length)
             self._scope.widen([url])
+            self._forget_links()
             logger.info("job %s: the scope now includes %s, since a seed redirects there", self.job.name, url)
 
     def mark_seen(self, urls: Iterable[str]) -> None:
@@ -331,6 +337,7 @@ class Frontier(LeaseQueue):
             while queue.sweep(all_leases=True):
                 pass
         self._store.drop()
+        self._forget_links()
 
     @property
     def politeness(self) -> Politeness:
@@ -367,10 +374,7 @@ class Frontier(LeaseQueue):
         """Count rejected candidates, and store them for the report."""
         if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
             self._store.run("reject", *arguments)
-        if switched_off := self._scope.take_switched_off():
-            shown = {text: url[:SHOWN_URL] for text, url in switched_off.items()}
-            with self._store.guarded():
-                self._store.client.hset(self._store.key("slow"), mapping=shown)
+        self._note_switched_off()
 
     def close(self) -> None:
         """Close the connections to Redis."""
@@ -384,6 +388,7 @@ class Frontier(LeaseQueue):
         self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope = Scope(job)
         self._scope_known, self._scope_length = 0, -1
+        self._forget_links()
 
     def _resumable(self, stored: bytes) -> Job | None:
         """Return the job that continues; None when the stored job is finished and differs, so that it starts over."""
@@ -405,6 +410,8 @@ class Frontier(LeaseQueue):
             self._scope.widen(entry for entry in further if not entry.startswith(_REJECT))
             self._scope.narrow(entry[len(_REJECT) :] for entry in further if entry.startswith(_REJECT))
             self._scope_known = self._scope_length = self._scope_known + len(further)
+            if further:
+                self._forget_links()
 
     def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
         rules = self.job.profile.revisit
@@ -431,17 +438,64 @@ class Frontier(LeaseQueue):
                 self.job = job
                 return
 
-    def _add_chunk(
-        self, candidates: Sequence[Candidate], lease: Lease | None, *, by_operator: bool = False
-    ) -> list[int]:
-        worker = "operator" if by_operator else ""
+    def _queued(self, decisions: list[ScopeDecision], lease: Lease | None, memory: LinkMemory, worker: str) -> _Queued:
+        """Queue the accepted candidates, and change the decisions about those that were seen before.
+
+        `worker` is as in add.lua when there is no lease. Nothing was changed unless the answer is DONE.
+        """
+        wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
+        chunks = list(batched(wanted, _CHUNK)) or [()]
+        timeouts = self._scope.take_timeouts()
+        rejected, stamp = rejection_arguments(decisions, timeouts), memory.stamp
+        for chunk in chunks:
+            arguments = self._add_arguments([decisions[number].candidate for number in chunk], lease, worker)
+            counted = rejected if chunk is chunks[-1] else []
+            if not (chunk or counted):
+                break
+            answer = self._store.run("links", stamp, len(arguments), *arguments, *counted)
+            if not answer:
+                if lease is not None:
+                    logger.warning(
+                        "job %s: links of %s were dropped, since its lease is over", self.job.name, lease.url
+                    )
+                return _Queued.LEASE_OVER
+            if len(answer) == 1 or not memory.is_of(answer[0]):
+                return _Queued.OPENED_ANEW
+            stamp = b""
+            for number, is_new in zip(chunk, answer[1], strict=True):
+                if not is_new:
+                    decisions[number] = Rejected(decisions[number].candidate, SEEN.reason)
+        if seeds := rejected_seeds(decisions):
+            with self._store.guarded():
+                self._store.client.hset(self._store.key("astray"), mapping=seeds)
+        if self._note_switched_off() or timeouts:
+            self._forget_links()
+        return _Queued.DONE
+
+    def _forget_links(self) -> None:
+        self._memory = LinkMemory(self.job.profile)
+
+    def _note_switched_off(self) -> bool:
+        """Store the patterns that were switched off since the last call. Return whether there are any."""
+        switched_off = self._scope.take_switched_off()
+        if switched_off:
+            shown = {text: url[:SHOWN_URL] for text, url in switched_off.items()}
+            with self._store.guarded():
+                self._store.client.hset(self._store.key("slow"), mapping=shown)
+        return bool(switched_off)
+
+    def _add_chunk(self, candidates: Sequence[Candidate], *, worker: str) -> list[int]:
+        return list(self._store.run("add", *self._add_arguments(candidates, None, worker)))
+
+    def _add_arguments(self, candidates: Sequence[Candidate], lease: Lease | None, worker: str = "") -> list[str | int]:
+        """Return the arguments of add.lua."""
         arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
         for candidate in candidates:
             mark = fingerprint(candidate.url, self.job.profile.seen)
             is_own_seed = candidate.is_seed and not candidate.hop_path
             arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]
-        return list(self._store.run("add", *arguments))
+        return arguments
 
 
 def _limits(limits: Limits) -> list[str | int | float]:

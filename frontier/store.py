@@ -79,6 +79,8 @@ _NAMES: Final = (
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
 )
+_CALLED: Final = {"links": ("add", "reject")}
+"""The scripts that a script calls."""
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
 _CHUNK: Final = 1000
@@ -106,9 +108,13 @@ class FrontierScript(NamedTuple):
 
 @cache
 def script(name: str) -> FrontierScript:
-    """Return the script in `name`.lua."""
+    """Return the script in `name`.lua. The scripts that it calls are functions of their names in front of it."""
     folder = files("frontier").joinpath("lua")
-    text = "".join(folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", name))
+    read = {
+        part: folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", *_CALLED.get(name, ()), name)
+    }
+    called = "".join(f"local function {part}(ARGV)\n{read[part]}\nend\n" for part in _CALLED.get(name, ()))
+    text = read["common"] + called + read[name]
     return FrontierScript(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 

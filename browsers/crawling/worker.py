@@ -26,7 +26,6 @@ from archive.settings import BrowserSettings
 from archive.settings.load import Settings
 from browsers.crawling.heartbeat import LeaseHeartbeat
 from browsers.crawling.missing_pages import MissingPages
-from browsers.engines.choice import proxy_trust
 from browsers.engines.interface import BrowserMissing
 from browsers.links.headers import REDIRECTS
 from browsers.logins.login_book import LoginBook
@@ -493,6 +492,7 @@ def _ghost(
 
     The ghost's modules are imported only here, since most jobs do not need them.
     """
+    from browsers.engines.choice import proxy_trust
     from browsers.ghosts.ghost import Ghost
 
     ghost = Ghost(settings, controls, proxy_trust(settings.home, proxy), headers, logins=logins)

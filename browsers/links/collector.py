@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, urljoin
 
+from archive.bounded_memory import BoundedMemory
 from archive.url import MAX_LENGTH, UrlError, canonical
 from browsers.visit import FoundLink, Hop
 
@@ -22,6 +23,9 @@ _WORK_PER_REFERENCE: Final = 100
 _NO_ADDRESS: Final = ("javascript:", "mailto:", "data:", "tel:", "about:", "blob:", "sms:", "file:", "#")
 _SLASHES: Final = re.compile(r"^(https?:)?/{2,}", re.I)
 _NO_HOST: Final = re.compile(r"(https?:)?//([?#].*)?", re.I | re.S)
+_LONGEST_KNOWN: Final = 500
+_RESOLVED: Final = BoundedMemory[str](20_000, 2_000_000)
+"""URLs of references, since most pages of a site have the same links."""
 
 
 @dataclass(slots=True)
@@ -83,13 +87,31 @@ class LinkCollector:
 
         `base` replaces the base of the document.
         """
+        key = self._key(reference or "", base or self.base)
+        if key and (known := _RESOLVED.get(key)) is not None:
+            return known
+        url = self._resolved(reference, base or self.base)
+        if key and url is not None:
+            _RESOLVED.put(key, url)
+        return url
+
+    def _key(self, reference: str, base: str) -> str:
+        """Return what the URL of a path from the root, or of an absolute URL, depends on; empty for all others."""
+        if len(reference) > _LONGEST_KNOWN or not reference.isascii():
+            return ""
+        if reference.startswith("/"):
+            scheme, _, host, *_ = (*base.split("/", 3), "", "")
+            return f" {scheme}//{host} {reference}"  # an absolute URL is another key, since it begins with no space
+        return reference if reference.startswith(("http://", "https://")) else ""
+
+    def _resolved(self, reference: str | None, base: str) -> str | None:
         text = (reference or "").strip(" \t\r\n\f")
         place, mark, query = text.partition("?")
         text = _SLASHES.sub(r"\1//", place.replace("\\", "/")) + mark + query
         if not text or text[:11].lower().startswith(_NO_ADDRESS) or _NO_HOST.fullmatch(text):
             return None
         try:
-            return canonical(_joined(base or self.base, self._in_document_encoding(text)))
+            return canonical(_joined(base, self._in_document_encoding(text)))
         except (UrlError, ValueError):
             return None
 

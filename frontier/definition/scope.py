@@ -27,6 +27,7 @@ from typing import Final, Literal, Protocol
 
 from publicsuffixlist import PublicSuffixList
 
+from archive.fast_frozen import fast_frozen
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, ScopeKind
 from frontier.definition.rules import RuleChain, RuleDecision
@@ -57,7 +58,7 @@ class Priority(IntEnum):
     STANDARD = 2
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Candidate:
     """A candidate is a URL that may be visited, with its origin.
 
@@ -79,7 +80,7 @@ class Candidate:
     """Cookies that a chain of redirects has set so far, as `browsers.plain.chain_cookies` writes them."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Accepted:
     """A candidate is in scope. Its URL is canonical, and `rule` accepted it."""
 
@@ -87,7 +88,7 @@ class Accepted:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Rejected:
     """A candidate is rejected for a reason of one word. `rule` rejected it."""
 
@@ -122,7 +123,8 @@ class ScopeBounds:
     max_path_repeats: int
 
 
-_BOUND_KEYS: Final = tuple(each.name for each in fields(ScopeBounds))
+BOUND_KEYS: Final = tuple(each.name for each in fields(ScopeBounds))
+"""Keys of the profile that a sheet may set for the scope of some URLs."""
 _FINAL: Final = ("Canonical", "TooLong", "RejectByOperator", "Chain")
 """These built-in steps come before the profile's rules. No rule takes in a URL that one of them rejects."""
 
@@ -138,8 +140,8 @@ class Scope:
         self._rejects = UrlPatterns()
         self._rules = RuleChain(job.profile.rules)
         self._sheets = job.profile.page_rules()
-        self._bounds = ScopeBounds(*(getattr(job.profile, key) for key in _BOUND_KEYS))
-        self._has_sheets = self._sheets.may_set(*_BOUND_KEYS)
+        self._bounds = ScopeBounds(*(getattr(job.profile, key) for key in BOUND_KEYS))
+        self._has_sheets = self._sheets.may_set(*BOUND_KEYS)
         self.widen(seed.url for seed in job.seeds)
 
     def widen(self, seeds: Iterable[str]) -> None:
@@ -280,7 +282,7 @@ class Scope:
 
     def _bounds_of(self, url: str) -> ScopeBounds:
         given = self._sheets.values_for(url).given() if self._has_sheets and len(url) <= LONGEST_URL else {}
-        own = {key: given[key] for key in _BOUND_KEYS if key in given}
+        own = {key: given[key] for key in BOUND_KEYS if key in given}
         return replace(self._bounds, **own) if own else self._bounds
 
     def _prefix_of(self, url: str) -> str | None:
