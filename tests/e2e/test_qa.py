@@ -233,7 +233,9 @@ def test_a_person_reviews_thirty_pages_repairs_four_and_hands_over_the_report(ho
             until(is_judged, what="the judgement of all pages", within=SECONDS)
             tab.goto(f"/qa/{session}/pages")
             tab.locator("tbody a").first.click()
+            tab.wait_for_url(re.compile(r"/pages/\d+"))
             for number in range(30):
+                tab.wait_for_load_state("load")  # the keys work from here on
                 place = tab.url
                 tab.keyboard.press("p" if number < 4 else "a")
                 tab.wait_for_function("place => location.href !== place", arg=place)

@@ -23,7 +23,7 @@ REFERENCES = (
 def test_a_reference_gives_the_same_url_each_time(round: int) -> None:
     for base, reference in itertools.product(BASES, REFERENCES):
         collector = LinkCollector(base)
-        alone = collector._resolved(reference)
+        alone = collector._resolved(reference, collector.base)
         for _ in range(round):
             assert collector.resolve(reference) == alone, (base, reference)
 
