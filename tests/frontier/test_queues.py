@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import gc
+import io
 import json
 import random
 import threading
