@@ -18,7 +18,7 @@ MAX_WORK: Final = 10_000_000
 links of a thousand characters, and for 40,000 short ones.
 """
 MAX_GUESSES: Final = 1000
-"""Largest number of guessed links of one document."""
+"""Largest number of guessed links of a page or a script. JSON and XML may have as many as other links."""
 _WORK_PER_REFERENCE: Final = 100
 _NO_ADDRESS: Final = ("javascript:", "mailto:", "data:", "tel:", "about:", "blob:", "sms:", "file:", "#")
 _SLASHES: Final = re.compile(r"^(https?:)?/{2,}", re.I)
@@ -38,6 +38,7 @@ class LinkCollector:
     limit: int = MAX_LINKS
     takes_guesses: bool = False
     """Texts that only look like URLs are links, too."""
+    guess_limit: int = MAX_GUESSES
     dropped: int = 0
     _work: int = 0
     _guesses: int = 0
@@ -67,12 +68,12 @@ class LinkCollector:
     def guess(self, reference: str, context: str, *, base: str | None = None, hop: Hop = "X") -> None:
         """Add a text that looks like a URL, if guesses are taken and the URL has no other link in the document.
 
-        `base` is the URL against which the text is resolved; by default, that of the document. Beyond `MAX_GUESSES`
-        guesses, texts are only counted.
+        `base` is the URL against which the text is resolved; by default, that of the document. Beyond
+        `guess_limit`, texts are only counted.
         """
         if not self.takes_guesses:
             return
-        if self._guesses >= MAX_GUESSES or self._work > MAX_WORK:
+        if self._guesses >= self.guess_limit or self._work > MAX_WORK:
             self.dropped += 1
             return
         self._work += len(base or self.base) + len(reference) + _WORK_PER_REFERENCE

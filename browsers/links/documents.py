@@ -122,6 +122,7 @@ def _search(
             guesses.collect(found, text, "js", own=url)
         case DocumentKind.JSON:
             found.base = _page_of(url, hop_path, via)
+            found.guess_limit = found.limit
             json_data.collect(found, text)
         case DocumentKind.DESCRIPTION:
             json_data.collect_linked(found, text)
@@ -132,6 +133,7 @@ def _search(
             html.collect(found, text, forms=forms, is_xml=named != "text/html")
         case DocumentKind.XML:
             found.encoding = encoding
+            found.guess_limit = found.limit
             xml.collect(found, text, root)
         case DocumentKind.OTHER:
             pass

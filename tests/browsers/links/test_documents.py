@@ -481,7 +481,11 @@ def test_media_type_is_bare_and_lower_case() -> None:
     assert media_type(" Text/HTML ; charset=utf-8") == "text/html"
 
 
-@given(st.binary(max_size=400), st.sampled_from(["text/html", "text/css", "application/xml", "text/plain", "", "x"]))
+KINDS = ("text/html", "text/css", "application/xml", "text/plain", "", "x", "application/json", "text/javascript")
+KINDS += ("application/ld+json", "application/dash+xml", "application/pdf")
+
+
+@given(st.binary(max_size=400), st.sampled_from(KINDS))
 def test_junk_never_fails(body: bytes, content_type: str) -> None:
     for url in (PAGE, "http://site.test/robots.txt", "http://site.test/sitemap.xml.gz"):
         assert isinstance(links_of(url, 200, {"content-type": content_type}, body), Links)
