@@ -10,7 +10,8 @@
    (`definition/revisit.py`).
 8. `renders` has the pages that Chromium opens later (`rendering: asynchronous`), in a queue of the same kind.
 8. A lease that expired is swept, and its URL goes back to its queue.
-9. `control` takes commands of operators; `reports` has progress and reports.
+9. `control` takes commands of operators; `reports` has progress and reports; `queues` shows the queues to operators,
+   and changes them.
 
 All state is in Redis (`store`), and each step is one script (`lua/`). `private_redis` starts a Redis in the home.
 """

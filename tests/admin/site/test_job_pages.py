@@ -557,7 +557,8 @@ def test_axe_finds_nothing_serious_on_the_pages_of_a_job(
     report(sqlite_database, job, 60, 3, seen)
     give(client, job[0], verb="pause")
     number = job[0]
-    paths = (f"/jobs/{number}", f"/jobs/{number}/log", f"/jobs/{number}/log?pattern=(", f"/jobs/{number}/domains", "/")
+    ends = ("", "/log", "/log?pattern=(", "/domains", "/queues")
+    paths = ("/", *(f"/jobs/{number}{end}" for end in ends))
     assert serious_in_both_schemes(site, client, paths) == []
 
 
