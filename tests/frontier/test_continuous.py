@@ -292,7 +292,7 @@ def _check_places(bench: Bench, frontier: Frontier, hosts: Sequence[str], known:
     assert len(open_urls) == len(set(open_urls))
     assert {id for id in client.hkeys(key("u")) if id[:2] not in (b"t:", b"l:")} == set(open_urls)
     assert not set(due) & set(open_urls)
-    ended_without_visit = {id for id in client.hkeys(key("ended"))} - set(due)
+    ended_without_visit = set(client.hkeys(key("ended"))) - set(due)
     assert len({*open_urls, *due, *ended_without_visit}) == len(known)
     progress = frontier.reports.progress()
     assert progress.queued + progress.leased + progress.excluded == len(open_urls)
