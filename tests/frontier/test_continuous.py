@@ -69,7 +69,7 @@ def test_the_progress_says_what_the_job_waits_for(bench: Bench, leased: Claim) -
     progress = frontier.reports.progress()
     assert (progress.queued, progress.done, progress.revisits) == (0, 1, 1)
     [wait] = progress.waits
-    assert (wait.kind, wait.what) == (WaitKind.DUE, "1 URLs")
+    assert (wait.kind, wait.what) == (WaitKind.DUE, "1 URL")
     assert wait.seconds == pytest.approx(86_400, abs=60)
     assert progress.next_due_seconds == pytest.approx(86_400, abs=60)
 
