@@ -46,6 +46,8 @@ class FoundLink:
     url: str
     hop: Hop
     context: str
+    changed: int | None = None
+    """The time at which the URL changed, in ms since 1970, as a sitemap or a feed says; None when none is named."""
 
 
 XSLT_CONTEXT: Final = "xml-stylesheet/@href(xslt)"

@@ -277,6 +277,22 @@ class Frontier(LeaseQueue):
         logger.info("job %s: %d of %d URLs are visited now", self.job.name, len(accepted), len(urls))
         return [(decision, next(rest) if isinstance(decision, Accepted) else 0) for decision in decisions]
 
+    def note_changes(self, changes: Iterable[tuple[str, int]]) -> int:
+        """Visit URLs of a continuous crawl sooner which a sitemap or feed says have changed since their last visits.
+
+        A change is a canonical URL and the ms since 1970. The shortest time of the profile between two visits holds.
+        Return the number of URLs that are due sooner now.
+        """
+        rules, sooner = self.job.profile.revisit, 0
+        if rules.mode != "adaptive":
+            return 0
+        for chunk in batched(changes, _CHUNK):
+            arguments: list[str | int] = [round(1000 * rules.min_seconds)]
+            for url, changed in chunk:
+                arguments += [fingerprint(url).id, changed]
+            sooner += int(self._store.run("changed", *arguments))
+        return sooner
+
     def stored_job(self) -> Job:
         """Return the job as Redis has it, with the limits and seeds that operators have given since it began."""
         with self._store.guarded():

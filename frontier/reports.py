@@ -169,7 +169,7 @@ class Reports:
         )
         waits = [*self._waits(*named), *(_group_wait(name, ms / 1000) for name, ms in batched(groups, 2))]
         if first_due >= 0 and len(waits) < _NAMED_WAITS:
-            waits.append(Wait(f"{due:,} URLs", WaitKind.DUE, first_due / 1000))
+            waits.append(Wait(f"{due:,} {'URL' if due == 1 else 'URLs'}", WaitKind.DUE, first_due / 1000))
         counts = {name.decode(): int(value) for name, value in batched(flat, 2)}
         return JobProgress(
             **{name: counts.get(name, 0) for name in ("queued", "done", "failed", "excluded", "bytes", "retries")},

@@ -214,6 +214,9 @@ class Worker:
         links = _links(visit)
         candidates = [_candidate(reached, link, visit) for link in links if link.hop not in left_hops]
         added = self._persist(lambda: self._frontier.add(candidates, lease))
+        changes = [(link.url, link.changed) for link in links if link.changed is not None]
+        if changes:
+            self._persist(lambda: self._frontier.note_changes(changes))
         if is_rendered_later:
             embeds = [reached.candidate(link.url, link.hop) for link in links if link.hop in left_hops]
             self._persist(lambda: self._frontier.renders.add(lease, embeds, links=len(added)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 from urllib.parse import quote, urljoin
 
@@ -64,6 +65,12 @@ class LinkCollector:
             return
         self._links[url, hop] = FoundLink(url, hop, context)
         self._urls.add(url)
+
+    def date(self, since: int, changed: int) -> None:
+        """Note that the links after the first `since` ones, which are pages or lists, changed at this time in ms."""
+        for key in list(islice(reversed(self._links), max(len(self._links) - since, 0))):
+            if key[1] in ("L", "M"):
+                self._links[key] = replace(self._links[key], changed=changed)
 
     def guess(self, reference: str, context: str, *, base: str | None = None, hop: Hop = "X") -> None:
         """Add a text that looks like a URL, if guesses are taken and the URL has no other link in the document.
@@ -134,6 +141,11 @@ class LinkCollector:
             return quote(char.encode(self.encoding), "")
         except UnicodeEncodeError:
             return f"%26%23{ord(char)}%3B"  # what browsers send for a character that the encoding lacks
+
+    @property
+    def count(self) -> int:
+        """Return the number of links so far."""
+        return len(self._links)
 
     @property
     def links(self) -> tuple[FoundLink, ...]:

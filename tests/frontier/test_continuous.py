@@ -69,7 +69,7 @@ def test_the_progress_says_what_the_job_waits_for(bench: Bench, leased: Claim) -
     progress = frontier.reports.progress()
     assert (progress.queued, progress.done, progress.revisits) == (0, 1, 1)
     [wait] = progress.waits
-    assert (wait.kind, wait.what) == (WaitKind.DUE, "1 URLs")
+    assert (wait.kind, wait.what) == (WaitKind.DUE, "1 URL")
     assert wait.seconds == pytest.approx(86_400, abs=60)
     assert progress.next_due_seconds == pytest.approx(86_400, abs=60)
 
@@ -239,6 +239,28 @@ def test_revisits_can_be_switched_off_at_a_resume(bench: Bench, leased: Claim) -
     assert [key for key in bench.client.keys("*") if b"@" not in key and b"=jobs" not in key] == []
 
 
+def test_a_url_that_a_list_says_has_changed_is_visited_sooner(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = continuous(bench)
+    frontier.add(links("http://example.org/a", "http://example.org/b", "http://example.org/c"))
+    for _ in range(4):
+        frontier.finish(leased(frontier), found())
+    bench.client.hset(bench.key("state"), "revisit", 1)
+    now = bench.now()
+    for id, kept in bench.client.hgetall(bench.key("revisits")).items():
+        visited, rest = kept.split(b" ", 1)  # ten minutes ago
+        bench.client.hset(bench.key("revisits"), id, b"%d %s" % (int(visited) - 600_000, rest))
+    changes = [
+        ("http://example.org/a", now - 60_000),  # since the last visit
+        ("http://example.org/b", now - 3_600_000),  # before the last visit
+        ("http://example.org/c", now + 3_600_000),  # not yet
+        ("http://elsewhere.example/", now - 60_000),
+    ]
+    assert frontier.note_changes(changes) == 1
+    assert leased(frontier).url == "http://example.org/a"
+    assert isinstance(frontier.claim("other"), Pause)
+    assert frontier.note_changes(changes) == 0
+
+
 def test_an_unknown_url_has_no_history(bench: Bench) -> None:
     assert continuous(bench).reports.revisit("http://elsewhere.example/") is None
 
@@ -292,7 +314,7 @@ def _check_places(bench: Bench, frontier: Frontier, hosts: Sequence[str], known:
     assert len(open_urls) == len(set(open_urls))
     assert {id for id in client.hkeys(key("u")) if id[:2] not in (b"t:", b"l:")} == set(open_urls)
     assert not set(due) & set(open_urls)
-    ended_without_visit = {id for id in client.hkeys(key("ended"))} - set(due)
+    ended_without_visit = set(client.hkeys(key("ended"))) - set(due)
     assert len({*open_urls, *due, *ended_without_visit}) == len(known)
     progress = frontier.reports.progress()
     assert progress.queued + progress.leased + progress.excluded == len(open_urls)
