@@ -137,7 +137,9 @@ def _assemble(profile: AssembledProfile, path: Path, within: tuple[Path, ...]) -
         line = source.line_of((EXTENDS, place))
         base = stock_file(name) if is_stock(name) else path.parent / name
         if base.resolve() in (each.resolve() for each in (*within, path)):
-            raise ProfileUnreadable(UnreadableProfile(path, line, f"extends {name[:200]!r} leads back to itself; remove it"))
+            raise ProfileUnreadable(
+                UnreadableProfile(path, line, f"extends {name[:200]!r} leads back to itself; remove it")
+            )
         if len(within) + 1 >= _MAX_DEPTH or len(profile.files) >= _MAX_FILES:
             message = f"extends {name[:200]!r} goes too deep; use at most {_MAX_DEPTH} levels and {_MAX_FILES} files"
             raise ProfileUnreadable(UnreadableProfile(path, line, message))
@@ -175,7 +177,9 @@ def _read(path: Path) -> _Source:
         else:
             values, line_of = tomllib.loads(text), _LinesOfToml(text)
     except YamlRefused as error:
-        raise ProfileUnreadable(*(UnreadableProfile(path, each.line, each.message) for each in error.problems)) from error
+        raise ProfileUnreadable(
+            *(UnreadableProfile(path, each.line, each.message) for each in error.problems)
+        ) from error
     except json.JSONDecodeError as error:
         raise ProfileUnreadable(_unread(path, f"{error}; correct the file", error.lineno)) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
