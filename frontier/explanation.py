@@ -145,7 +145,7 @@ def as_json(explanation: ScopeExplanation) -> Mapping[str, Any]:
     names = tuple(name for name in ScopeExplanation.__slots__ if name not in ("steps", "sheet_values"))
     steps = [
         {"name": step.name, "decision": step.decision, "reason": step.reason, "rule": step.rule,
-         "is_built_in": step.is_built_in}
+         "is_built_in": step.is_built_in, "is_final": step.is_final}
         for step in explanation.steps
     ]  # fmt: skip
     sheets = [{"key": each.key, "value": each.value, "source": each.source} for each in explanation.sheet_values]

@@ -400,9 +400,9 @@ class Frontier(LeaseQueue):
     def _use(self, job: Job) -> None:
         self.job = job
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
-        self.sheets = job.profile.page_rules()
-        self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope = Scope(job)
+        self.sheets = self._scope.sheets
+        self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope_known, self._scope_length = 0, -1
         self._forget_links()
 

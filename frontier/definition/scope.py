@@ -109,6 +109,8 @@ class ScopeStep:
     reason: str = ""
     rule: str = ""
     is_built_in: bool = True
+    is_final: bool = False
+    """The step comes before the rules of the profile, so that no rule takes in a URL that the step rejects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +141,9 @@ class Scope:
         self._exclude = UrlPatterns(job.profile.exclude)
         self._rejects = UrlPatterns()
         self._rules = RuleChain(job.profile.rules)
-        self._sheets = job.profile.page_rules()
+        self.sheets = job.profile.page_rules()
         self._bounds = ScopeBounds(*(getattr(job.profile, key) for key in BOUND_KEYS))
-        self._has_sheets = self._sheets.may_set(*BOUND_KEYS)
+        self._has_sheets = self.sheets.may_set(*BOUND_KEYS)
         self.widen(seed.url for seed in job.seeds)
 
     def widen(self, seeds: Iterable[str]) -> None:
@@ -207,10 +209,10 @@ class Scope:
         try:
             url = canonical(candidate.url)
         except UrlError as error:
-            yield ScopeStep("Canonical", "reject", _no_url(candidate.url), str(error))
+            yield ScopeStep("Canonical", "reject", _no_url(candidate.url), str(error), is_final=True)
             return
         candidate = _with_url(candidate, url)
-        yield ScopeStep("Canonical", "pass")
+        yield ScopeStep("Canonical", "pass", is_final=True)
         bounds, segments = self._bounds_of(url), path_segments(url)
         for name, decision in (
             ("TooLong", self._too_long(candidate)),
@@ -246,7 +248,7 @@ class Scope:
     def _lists(self) -> Iterator[UrlPatterns]:
         yield from (self._include, self._exclude, self._rejects)
         yield from self._rules.patterns()
-        yield from self._sheets.patterns()
+        yield from self.sheets.patterns()
 
     def _built_in(self, candidate: Candidate) -> ScopeDecision:
         bounds = self._bounds_of(candidate.url) if self._has_sheets else self._bounds
@@ -281,7 +283,7 @@ class Scope:
         return Accepted(candidate, rule) if rule is not None else None
 
     def _bounds_of(self, url: str) -> ScopeBounds:
-        given = self._sheets.values_for(url).given() if self._has_sheets and len(url) <= LONGEST_URL else {}
+        given = self.sheets.values_for(url).given() if self._has_sheets and len(url) <= LONGEST_URL else {}
         own = {key: given[key] for key in BOUND_KEYS if key in given}
         return replace(self._bounds, **own) if own else self._bounds
 
@@ -337,13 +339,14 @@ def _ruled(candidate: Candidate, found: RuleDecision) -> ScopeDecision:
 
 
 def _step(name: str, decision: ScopeDecision | None, *, is_built_in: bool) -> ScopeStep:
+    is_final = is_built_in and name in _FINAL
     match decision:
         case None:
-            return ScopeStep(name, "pass", is_built_in=is_built_in)
+            return ScopeStep(name, "pass", is_built_in=is_built_in, is_final=is_final)
         case Accepted():
-            return ScopeStep(name, "accept", rule=decision.rule, is_built_in=is_built_in)
+            return ScopeStep(name, "accept", rule=decision.rule, is_built_in=is_built_in, is_final=is_final)
         case Rejected():
-            return ScopeStep(name, "reject", decision.reason, decision.rule, is_built_in=is_built_in)
+            return ScopeStep(name, "reject", decision.reason, decision.rule, is_built_in, is_final)
 
 
 def surt_prefix(url: str, kind: ScopeKind) -> str:

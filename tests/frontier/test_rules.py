@@ -185,13 +185,13 @@ def test_a_list_file_is_watched_and_a_broken_one_keeps_the_last_list(
     chain = RuleChain([f"REJECT SurtListFile {file}"])
     chain.load_files()
     assert chain.decide(link("http://a.example.com/")) is not None
-    file.write_text("example.net  # another\n-http://example.net/good/\n")
+    file.write_text("# another\nexample.net\n-http://example.net/good/\n")
     assert chain.decide(link("http://a.example.com/")) is None
     assert chain.decide(link("http://example.net/")) is not None
     assert chain.decide(link("http://example.net/good/x")) is None
     file.write_text("no surt at all\n")
     assert chain.decide(link("http://example.net/")) is not None
-    assert "is no SURT prefix" in chain.file_problems()[0]
+    assert "traps.txt line 1: 'no surt at all' is no SURT prefix" in chain.file_problems()[0]
     file.unlink()
     assert chain.decide(link("http://example.net/")) is not None
     assert "can't be read" in chain.file_problems()[0]

@@ -48,6 +48,8 @@ class ScopeStepView(OutputModel):
     reason: str
     rule: str
     is_built_in: bool
+    is_final: bool
+    """The step comes before the rules, so that no rule takes in a URL that the step rejects."""
 
 
 class HeldValueView(OutputModel):
