@@ -51,7 +51,7 @@ class IntakeCounts:
         return asdict(self)
 
 
-class Intake:
+class MessageIntake:
     """The intake of one queue into one job. It runs in one thread."""
 
     def __init__(

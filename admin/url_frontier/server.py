@@ -118,7 +118,7 @@ class FrontierServer:
 
     def _admit(self, context: grpc.ServicerContext) -> None:
         """End the call of a client that is in no network of the setting."""
-        address = _address(context.peer())
+        address = address_of(context.peer())
         if not self._clients.admits(address, ""):
             logger.info("refused a call from %s: the address is in no network of urlfrontier.allow_clients", address)
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "the client is not in urlfrontier.allow_clients")
@@ -149,10 +149,12 @@ def _abort(context: grpc.ServicerContext, refusal: CallRefused) -> None:
     context.abort(grpc.StatusCode[refusal.code], str(refusal))
 
 
-def _address(peer: str) -> str:
+def address_of(peer: str) -> str:
     """Return the IP address in gRPC's name of a client, such as `ipv4:127.0.0.1:4711` or `ipv6:%5B::1%5D:4711`."""
     host = unquote(peer).partition(":")[2].rpartition(":")[0].removeprefix("[").removesuffix("]")
     try:
-        return str(ipaddress.ip_address(host))
+        found = ipaddress.ip_address(host)
     except ValueError:
         return ""
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(mapped or found)
