@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import grpc
 
-from admin.jobs.feeding import FeedLook, FeedState, look_at
+from admin.jobs.feeding import AS_ASKED, FeedLook, FeedState, look_at
 from admin.jobs.steering import FoundJob
 from admin.url_frontier import urlfrontier_pb2 as messages
 from admin.url_frontier.service import CallRefused, FrontierService, refusal_of
@@ -131,7 +131,7 @@ def serve_until(
     stop: Event,
     announce: Callable[[str], None],
 ) -> FeedLook:
-    """Serve the job until `stop` is set or the job ends, and return its last state. Raises ListenRefused."""
+    """Serve the job until `stop` is set or the job ends, and return why it ended. Raises ListenRefused."""
     server = FrontierServer(target.name, frontier, settings)
     server.start()
     announce(server.address)
@@ -139,8 +139,10 @@ def serve_until(
     try:
         while True:
             look = look_at(target, frontier)
-            if look.state is FeedState.ENDED or stop.wait(_LOOK_SECONDS):
+            if look.state is FeedState.ENDED:
                 return look
+            if stop.wait(_LOOK_SECONDS):
+                return FeedLook(FeedState.ENDED, AS_ASKED)
     finally:
         server.stop()
 

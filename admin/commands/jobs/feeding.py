@@ -75,7 +75,7 @@ def amqp(home: Path | None, settings_file: Path | None, job: str, **given: str |
 
         taking = MessageIntake(target, frontier, settings.intake, stop, tell)
         last = _until_signal(taking.run, stop)
-        _print({"state": "ended", "reason": last.reason or "as asked", **facts, **taking.counts.as_json()})
+        _print({"state": "ended", "reason": last.reason, **facts, **taking.counts.as_json()})
 
 
 @click.group("frontier")
@@ -127,7 +127,7 @@ def serve(home: Path | None, settings_file: Path | None, job: str, listen: str |
             )
         except ListenRefused as error:
             raise InputError(str(error)) from error
-        _print({"state": "ended", "reason": last.reason or "as asked", "job": target.name})
+        _print({"state": "ended", "reason": last.reason, "job": target.name})
 
 
 def _address(listen: str | None) -> dict[str, Any]:
