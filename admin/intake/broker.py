@@ -1,6 +1,6 @@
 """This module alone imports kombu, which the extra `amqp` installs: one connection to a broker with one consumer.
 
-The connection may break at any time. Whatever was not acknowledged then comes again.
+The connection may break at any time. Messages that were not acknowledged come again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from archive.settings.intake import IntakeSettings
 from archive.settings.values.redacted import without_secrets
@@ -160,6 +161,8 @@ def connected(settings: IntakeSettings, take: Callable[[BrokerMessage], None]) -
     connection = Connection(
         settings.url,
         heartbeat=0 if is_redis else _HEARTBEAT_SECONDS,
+        # Without the name, any certificate of a known authority would do.
+        ssl={"server_hostname": urlsplit(settings.url).hostname} if settings.url.startswith("amqps:") else None,
         connect_timeout=_CONNECT_SECONDS,
         transport_options={"visibility_timeout": settings.redis_seconds}
         if is_redis

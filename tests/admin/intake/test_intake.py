@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
+import ssl
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 from kombu import Connection, Producer, Queue
 from support.places import ROOT
 from support.processes.deaf_relay import DeafRelay
@@ -318,6 +323,41 @@ def test_a_killed_intake_leaves_its_messages_to_the_next_one(
         until(lambda: queued(frontier) == 2, what="the URL in the frontier")
         queues.close()
         own_bench.close()
+
+
+@pytest.mark.parametrize(("name", "is_trusted"), [("localhost", True), ("other.example", False)])
+def test_a_broker_with_tls_must_have_a_certificate_of_its_name(
+    home: Path, redis_url: str, frontier: Frontier, tmp_path: Path, name: str, is_trusted: bool
+) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert(name).configure_cert(context)
+    greetings: list[bytes] = []
+
+    def answer(listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                stream, _ = listener.accept()
+                stream.settimeout(20)
+                with suppress(OSError), context.wrap_socket(stream, server_side=True) as broker:
+                    greetings.append(broker.recv(8))
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer, args=(listener,))
+        thread.start()
+        url = f"amqps://guest:guest@localhost:{listener.getsockname()[1]}//"
+        environment = {"GHOSTFLEET_INTAKE__URL": url, "GHOSTFLEET_REDIS__URL": redis_url}
+        trusting = {"SSL_CERT_FILE": str(tmp_path / "authority.pem")}
+        with Command("intake", "amqp", "--job", "spring", home=home, **environment, **trusting) as command:
+            reason = command.line(state="waiting")["reason"]
+            command.signal(signal.SIGTERM)
+            assert command.ended() == 0
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(30)
+
+    assert ("certificate verify failed" in reason) is not is_trusted
+    assert (b"AMQP\x00\x00\x09\x01" in greetings) is is_trusted
 
 
 @pytest.mark.parametrize("broker", ["http://user:hidden@127.0.0.1/", "amqp:user:hidden@127.0.0.1"])
