@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, Protocol
 
+from archive.fast_frozen import fast_frozen
+
 type Hop = Literal["L", "E", "R", "X", "P", "M"]
 """Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite, sitemap or another list of URLs."""
 
@@ -37,7 +39,7 @@ class GhostTrouble(StrEnum):
     """The page opened so many windows that most of them were closed at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class FoundLink:
     """A link has a canonical URL, and the place where it was found, such as `a/@href`."""
 
@@ -116,6 +118,9 @@ class Visit:
     """The cookies of the chain of redirects with which the target of this redirect is visited."""
     look: PageLook | None = None
     """The look of a page, when the settings ask for it."""
+    digest: str = ""
+    """Eight bytes of a BLAKE2b digest in hexadecimal: of the body as it came, or of the visible text of a ghost's page.
+    Empty when nobody asked for it."""
     stages: Mapping[str, float] = field(default_factory=dict)
     """Seconds of the stages of a ghost's visit, such as load, settle, behaviors, records. A stage with a slash in its
     name is a part of another one, such as behaviors/scroll."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from support.stores.real_frontier import PATIENT, Bench
 
+from frontier.definition.job import Profile, RevisitRules
 from frontier.definition.scope import Accepted, Candidate
 from frontier.lease import JobFinished, Lease
 from frontier.outside_queues import OutsideUrlState
@@ -51,6 +52,24 @@ def test_the_lease_of_a_url_is_that_of_its_claim(bench: Bench) -> None:
     assert frontier.outside.held_lease(f"{URL}none", "door-") is None
     assert frontier.finish(held, VisitOutcome(200)) is LeaseEnding.DONE
     assert frontier.outside.held_lease(URL, "door-") is None
+
+
+def test_a_url_of_a_continuous_crawl_keeps_its_history(bench: Bench, leased: Claim) -> None:
+    rules = RevisitRules(mode="adaptive", interval_seconds=86_400, min_seconds=60)
+    frontier = bench.frontier(profile=Profile(scope="any", revisit=rules))
+    frontier.finish(leased(frontier), VisitOutcome(200, digest="0" * 16))
+    bench.client.hincrby(bench.key("state"), "dueshift", -86_400_000)
+    claimed = leased(frontier, "door-1")
+
+    held = frontier.outside.held_lease(URL, "door-")
+
+    assert held is not None
+    assert held.history == claimed.history is not None
+    frontier.finish(held, VisitOutcome(200))
+    report = frontier.reports.revisit(URL)
+    assert report is not None
+    assert report.history is not None
+    assert report.history.visits == 2
 
 
 def test_a_damaged_record_has_no_lease(bench: Bench) -> None:
