@@ -59,13 +59,15 @@ class OutsideQueues:
     def all_hosts(self, start: int, most: int) -> tuple[list[str], int]:
         """Return hosts with queued URLs from place `start` on, and their number. Hosts that wait are among them.
 
-        The hosts that were set aside follow the others.
+        The hosts that were set aside, and those that wait for their group, follow the others.
         """
         client, key = self._store.client, self._store.key
         with self._store.guarded():
             ready = int(client.zcard(key("ready")))
             found = _texts(client.zrange(key("ready"), start, start + most - 1)) if start < ready else []
-            kept_back = sorted({*_texts(client.hkeys(key("aside"))), *_texts(client.smembers(key("beyond")))})
+            aside, beyond = client.hkeys(key("aside")), client.smembers(key("beyond"))
+            parked = client.zrange(key("parked"), 0, -1)
+            kept_back = sorted({name for names in (aside, beyond, parked) for name in _texts(names)})
         begin = max(start - ready, 0)
         return [*found, *kept_back[begin : begin + most - len(found)]], ready + len(kept_back)
 
@@ -107,7 +109,8 @@ class OutsideQueues:
             pipeline = client.pipeline(transaction=False)
             pipeline.hget(key("lease"), id)
             pipeline.hmget(key("u"), id, f"t:{id}", f"l:{id}")
-            holder, (record, tries, lost) = pipeline.execute()
+            pipeline.hget(key("revisits"), id)
+            holder, (record, tries, lost), visited = pipeline.execute()
             candidate = unpack(record) if holder and record else None
             if candidate is None:
                 return None
@@ -125,6 +128,7 @@ class OutsideQueues:
             failures=_number(failures),
             lost=_number(lost),
             seconds=0,
+            history=_history(visited),
         )
 
     def state(self, url: str) -> OutsideUrlState:
@@ -168,6 +172,11 @@ class OutsideQueues:
 def _texts(found: object) -> list[str]:
     assert isinstance(found, list | set)
     return [name.decode("utf-8", "replace") for name in found]
+
+
+def _history(visited: bytes | None) -> str:
+    """Return the packed history behind the time of the last visit; empty for a URL that is visited once."""
+    return (visited or b"").partition(b"\n")[0].partition(b" ")[2].decode("utf-8", "replace")
 
 
 def _number(value: bytes | None) -> int:
