@@ -22,6 +22,7 @@ from bench import ghosts as ghost_bench
 from bench import harvests as harvesting
 from bench import hostile_neighbours, soak
 from bench import qa as qa_bench
+from bench import revisits as revisit_bench
 from bench.corpus import FILES
 from bench.faults.cli import faults
 from bench.filled_database import Amounts
@@ -266,6 +267,25 @@ def frontier(hosts: int, urls: int, workers: int, as_data: bool) -> None:
         click.echo(json.dumps(dataclasses.asdict(found), indent=1))
     else:
         Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.table(found))
+
+
+@bench.command()
+@click.option("--pages", default=40, show_default=True, type=click.IntRange(1), help="Pages of each rate of change.")
+@click.option("--days", default=30.0, show_default=True, type=click.FloatRange(1, 3_650), help="Simulated days.")
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def revisits(pages: int, days: float, as_data: bool) -> None:
+    """Compare schedules of continuous crawls in simulated time: fetches, missed changes, staleness.
+
+    Pages change at known rates. The frontier and a Redis of its own decide which page is visited when.
+    """
+    try:
+        found = revisit_bench.measure(pages, days, lambda text: click.echo(text, err=True))
+    except RedisProblem as error:
+        raise click.ClickException(str(error)) from error
+    if as_data:
+        click.echo(json.dumps([dataclasses.asdict(each) for each in found], indent=1))
+    else:
+        Console(width=max(Console().width, TABLE_WIDTH)).print(revisit_bench.table(found))
 
 
 @bench.command("soak")

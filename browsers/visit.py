@@ -118,6 +118,9 @@ class Visit:
     """The cookies of the chain of redirects with which the target of this redirect is visited."""
     look: PageLook | None = None
     """The look of a page, when the settings ask for it."""
+    digest: str = ""
+    """Eight bytes of a BLAKE2b digest in hexadecimal: of the body as it came, or of the visible text of a ghost's page.
+    Empty when nobody asked for it."""
     stages: Mapping[str, float] = field(default_factory=dict)
     """Seconds of the stages of a ghost's visit, such as load, settle, behaviors, records. A stage with a slash in its
     name is a part of another one, such as behaviors/scroll."""

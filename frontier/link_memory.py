@@ -15,7 +15,15 @@ from typing import Final, NamedTuple
 
 from archive.bounded_memory import BoundedMemory
 from frontier.definition.job import Profile
-from frontier.definition.scope import Accepted, Candidate, Rejected, ScopeDecision, chain_limit, is_transclusion
+from frontier.definition.scope import (
+    BOUND_KEYS,
+    Accepted,
+    Candidate,
+    Rejected,
+    ScopeDecision,
+    chain_limit,
+    is_transclusion,
+)
 
 MOST_LINKS: Final = 60_000
 """Largest number of links in a half of the memory (`archive.bounded_memory`)."""
@@ -43,8 +51,10 @@ class LinkMemory:
         self, profile: Profile, *, most_links: int = MOST_LINKS, most_characters: int = MOST_CHARACTERS
     ) -> None:
         self.stamp = b""
-        """The time at which the job was opened, as Redis has it; empty when no answer of Redis has told it."""
+        """The stamp that Redis has for the job (`links.lua`); empty when no answer of Redis has told it."""
         self._profile = profile
+        self._keeps_rejections = not profile.rules and not profile.page_rules().may_set(*BOUND_KEYS)
+        """False when a rejection may depend on more than the scope, the URL and the letter of its way."""
         self._known = BoundedMemory[KnownAnswer](most_links, most_characters)
         self._answers: dict[KnownAnswer, KnownAnswer] = {}
         self._lock = Lock()
@@ -54,7 +64,7 @@ class LinkMemory:
         return len(self._known)
 
     def is_of(self, stamp: bytes) -> bool:
-        """Return whether this is the memory of the job that was opened at this time. The first time is taken over."""
+        """Return whether the memory has this stamp. The first stamp is taken over."""
         with self._lock:
             self.stamp = self.stamp or stamp
         return self.stamp == stamp
@@ -91,7 +101,7 @@ class LinkMemory:
                 continue
             if isinstance(decision, Accepted) or decision.reason == SEEN.reason:
                 self._known.put(key, SEEN)
-            elif decision.reason in _KEPT_REASONS:
+            elif self._keeps_rejections and decision.reason in _KEPT_REASONS:
                 answer = KnownAnswer(decision.reason, decision.rule)
                 self._known.put(key, self._answers.setdefault(answer, answer))
 

@@ -11,23 +11,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum, auto
 from itertools import batched
+from pathlib import Path
 from typing import Final, Self
 
 import regex
 from pydantic import ValidationError
 
+from archive import crawl_log
 from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.control import Controls
-from frontier.definition.job import Job, JobError, Limits, Seed, first_problem
+from frontier.definition.groups import GroupList
+from frontier.definition.job import Job, JobError, Limits, Profile, Seed, first_problem
+from frontier.definition.list_files import ListFileError
 from frontier.definition.resume import resumed
-from frontier.definition.scope import Accepted, Candidate, Rejected, Scope, ScopeDecision
+from frontier.definition.revisit import RevisitHistory, after_visit
+from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, Scope, ScopeDecision
+from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.link_memory import SEEN, LinkMemory, recalled
 from frontier.missing_pages import MissingPageAnswers
+from frontier.outside_queues import OutsideQueues
 from frontier.packing import pack, queue_score
-from frontier.politeness import Politeness
+from frontier.politeness import POLITE_KEYS, LeaseEnding, Politeness, VisitOutcome
+from frontier.queues.desk import QueueDesk
 from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.renders import RenderQueue
 from frontier.reports import Reports
@@ -48,6 +56,7 @@ class _Queued(Enum):
 
     DONE = auto()
     LEASE_OVER = auto()
+    """The lease is over, or the job has ended its work."""
     OPENED_ANEW = auto()
     """The job was opened since the memory of links was begun."""
 
@@ -56,7 +65,8 @@ class Frontier(LeaseQueue):
     """The frontier hands out the URLs of one job. It is safe to share between threads.
 
     Any number of processes may work on one job. `renders` is the queue of the job's renders. `controls` has the
-    commands of operators, `reports` the progress, and `missing_pages` how sites answer to URLs that do not exist.
+    commands of operators, `reports` the progress, `desk` the queues for operators, and `missing_pages` how sites answer
+    to URLs that do not exist. `outside` shows single queues and leases to other programs.
     """
 
     def __init__(self, redis_url: str, job: Job, settings: FrontierSettings, *, timeout_seconds: float = 5) -> None:
@@ -64,10 +74,13 @@ class Frontier(LeaseQueue):
         super().__init__(job.name, store, settings)
         self.controls = Controls(self._store)
         self.reports = Reports(self._store)
+        self.desk = QueueDesk(self._store)
+        self._groups = GroupBook(self._store)
         self._use(job)
         self.renders = RenderQueue(self, store, settings)
         self._robots = RobotsStore(self._store, settings.robots_seconds)
         self.missing_pages = MissingPageAnswers(self._store)
+        self.outside = OutsideQueues(self._store)
 
     @classmethod
     def of(cls, redis_url: str, name: str, settings: FrontierSettings, *, timeout_seconds: float = 5) -> Self:
@@ -80,21 +93,27 @@ class Frontier(LeaseQueue):
             raise FrontierLost(f"Redis has no job {name}; start it with ghostfleet crawl --job {name}")
         return cls(redis_url, Job.model_validate_json(stored), settings, timeout_seconds=timeout_seconds)
 
-    def open_job(self) -> bool:
+    def open_job(self, *, lists: Path | None = None) -> bool:
         """Open the job and queue its seeds, or resume it. Return whether the job existed.
+
+        `lists` is the folder of the list files that the profile's queue groups name.
 
         An unfinished job may be opened with more seeds, higher limits or other politeness; any other change raises
         JobError. A finished job that is opened with such a change starts over. A stopped job continues, and a paused
         job stays paused.
         """
+        groups = groups_of(self.job.profile.groups, lists)
+        self.load_lists()
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
             job = self._resumable(stored) if stored else None
             self._use(job or self.job)
             before = stored if job else b""
-            if self._store.run("open", before, self.job.model_dump_json(), *_limits(self.job.profile.limits)):
+            state = [*_limits(self.job.profile.limits), "revisit", int(self.job.profile.revisit.is_on) or ""]
+            if self._store.run("open", before, self.job.model_dump_json(), *state):
                 break
+        self._groups.put(groups)
         for host in [host for host, why in self.controls.hosts_aside().items() if why == "limit-host-pages"]:
             self.controls.wake_host(host)
         for decision in self.add(Candidate(seed.url, source=seed.url, is_seed=True) for seed in self.job.seeds):
@@ -110,11 +129,14 @@ class Frontier(LeaseQueue):
         )
         return bool(before)
 
-    def add(self, candidates: Iterable[Candidate], lease: Lease | None = None) -> list[ScopeDecision]:
+    def add(
+        self, candidates: Iterable[Candidate], lease: Lease | None = None, *, from_outside: bool = False
+    ) -> list[ScopeDecision]:
         """Add the candidates that are in scope and new. Return a decision for each candidate, in order.
 
         `lease` belongs to the visit that found the candidates. With it, at most `max_links` are added. When the lease
-        is over, nothing is added, and the list is empty.
+        is over, nothing is added, and the list is empty. `from_outside` is for candidates of other programs: when the
+        job has ended its work, the list is empty.
         """
         self._learn_scope()
         candidates = list(candidates)
@@ -136,8 +158,8 @@ class Frontier(LeaseQueue):
                 for number, (candidate, answer) in enumerate(zip(candidates, known, strict=True))
             ]
             if lease is not None:
-                decisions = limited(decisions, self.job.profile.max_links)
-            match self._queued(decisions, lease, memory):
+                decisions = limited(decisions, self.max_links(lease.url))
+            match self._queued(decisions, lease, memory, "operator" if from_outside else ""):
                 case _Queued.DONE:
                     memory.keep([None if answer else key for key, answer in zip(keys, known, strict=True)], decisions)
                     return decisions
@@ -171,6 +193,23 @@ class Frontier(LeaseQueue):
         logger.info("job %s: %d of %d seeds were added to the running job", self.job.name, len(wanted), len(seeds))
         return decisions
 
+    def add_urls(self, candidates: Sequence[Candidate]) -> list[ScopeDecision]:
+        """Add URLs of an operator that are in scope, without widening the scope. Return a decision for each URL.
+
+        A URL that was seen before is rejected as `seen`, unless its candidate has `force`. The list is empty when the
+        job has ended its work. Raises FrontierLost when the job is gone.
+        """
+        decisions = self.decide(candidates, len(candidates))
+        wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
+        for chunk in batched(wanted, _CHUNK):
+            answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
+            if not answers:
+                return []
+            for number, is_new in zip(chunk, answers, strict=True):
+                if not is_new:
+                    decisions[number] = Rejected(decisions[number].candidate, "seen")
+        return decisions
+
     def set_limits(self, changes: Mapping[str, float | None]) -> Limits:
         """Change limits of the running job, for all its workers from their next claim on; None removes a limit.
 
@@ -190,6 +229,53 @@ class Frontier(LeaseQueue):
                 self.controls.wake_host(host)
         logger.info("job %s: limits are now %s", self.job.name, self.job.profile.limits.model_dump(exclude_none=True))
         return self.job.profile.limits
+
+    def set_groups(self, lines: Sequence[str], *, lists: Path | None = None) -> GroupList:
+        """Replace the queue groups of the running job, for all its workers from their next claim on.
+
+        `lines` are as in the profile, and `lists` is the folder of the list files. Return the groups that are in force
+        now. Raises JobError, and FrontierLost when the job is gone.
+        """
+        groups = groups_of(lines, lists)
+
+        def changed(job: Job) -> Job:
+            values = job.profile.model_dump() | {"groups": tuple(lines)}
+            try:
+                return job.model_copy(update={"profile": Profile.model_validate(values)})
+            except ValidationError as error:
+                raise JobError(f"groups: {first_problem(error)}") from error
+
+        self._amend(changed)
+        self._groups.put(groups)
+        return groups
+
+    def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
+        """Look up the queue groups of these hosts, and store them for all workers."""
+        self._groups.assign(version, hosts)
+
+    def visit_now(self, urls: Sequence[str]) -> list[tuple[ScopeDecision, int]]:
+        """Visit these canonical URLs of the running job before all others, also those that were visited before.
+
+        Return for each a decision, and 1 if it is queued, 2 if it was queued and comes earlier now, 0 if it is being
+        visited at this moment. The list is empty when the job has ended its work.
+        """
+        self._learn_scope()
+        given = [Candidate(url, priority=Priority.HIGH, source=url, force=True) for url in urls]
+        decisions = [self._scope.decide(candidate) for candidate in given]
+        accepted = [decision.candidate for decision in decisions if isinstance(decision, Accepted)]
+        answers: list[int] = []
+        for chunk in batched(accepted, _CHUNK):
+            arguments: list[str | int] = []
+            for candidate in chunk:
+                mark = fingerprint(candidate.url)
+                arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
+            found = list(self._store.run("now", *arguments))
+            if not found:
+                return []
+            answers += found
+        rest = iter(answers)
+        logger.info("job %s: %d of %d URLs are visited now", self.job.name, len(accepted), len(urls))
+        return [(decision, next(rest) if isinstance(decision, Accepted) else 0) for decision in decisions]
 
     def stored_job(self) -> Job:
         """Return the job as Redis has it, with the limits and seeds that operators have given since it began."""
@@ -233,7 +319,7 @@ class Frontier(LeaseQueue):
             with self._store.guarded():
                 pipeline = self._store.client.pipeline(transaction=False)
                 for url in chunk:
-                    mark = fingerprint(url)
+                    mark = fingerprint(url, self.job.profile.seen)
                     pipeline.sadd(self._store.key(f"seen:{mark.bucket}"), mark.id)
                 pipeline.execute()
 
@@ -258,6 +344,24 @@ class Frontier(LeaseQueue):
         """Return the rules of politeness of the job."""
         return self._politeness
 
+    def politeness_of(self, url: str) -> Politeness:
+        """Return the rules of politeness for a URL: those of the job, with the values of sheets."""
+        if not self._has_polite_sheets:
+            return self._politeness
+        return self._politeness.with_values(self.sheets.values_for(url))
+
+    def max_links(self, url: str) -> int:
+        """Return how many links are taken from the page with this URL."""
+        own = self.sheets.values_for(url).max_links if len(self.sheets) else None
+        return own if own is not None else self.job.profile.max_links
+
+    def load_lists(self) -> None:
+        """Read the list files that rules of the scope name. Raises JobError."""
+        try:
+            self._scope.load_lists()
+        except ListFileError as error:
+            raise JobError(f"job {self.job.name}: {error}") from error
+
     def decide(self, candidates: Iterable[Candidate], most: int) -> list[ScopeDecision]:
         """Return whether candidates are in scope, in order. Those beyond the first `most` accepted ones are rejected.
 
@@ -274,11 +378,14 @@ class Frontier(LeaseQueue):
 
     def close(self) -> None:
         """Close the connections to Redis."""
+        self._groups.close()
         self._store.client.close()
 
     def _use(self, job: Job) -> None:
         self.job = job
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
+        self.sheets = job.profile.page_rules()
+        self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope = Scope(job)
         self._scope_known, self._scope_length = 0, -1
         self._forget_links()
@@ -306,6 +413,12 @@ class Frontier(LeaseQueue):
             if further:
                 self._forget_links()
 
+    def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
+        rules = self.job.profile.revisit
+        if not rules.is_on or ending is LeaseEnding.AGAIN or outcome.code == crawl_log.OUT_OF_SCOPE:
+            return None
+        return after_visit(rules, lease.history, outcome.digest if ending is LeaseEnding.DONE else "")
+
     def rejecting(self, url: str, scope_length: int) -> str | None:
         """Return the pattern of an operator that is found in a URL; None when there is none."""
         self._scope_length = scope_length
@@ -325,25 +438,26 @@ class Frontier(LeaseQueue):
                 self.job = job
                 return
 
-    def _queued(self, decisions: list[ScopeDecision], lease: Lease | None, memory: LinkMemory) -> _Queued:
+    def _queued(self, decisions: list[ScopeDecision], lease: Lease | None, memory: LinkMemory, worker: str) -> _Queued:
         """Queue the accepted candidates, and change the decisions about those that were seen before.
 
-        Nothing was changed unless the answer is DONE.
+        `worker` is as in add.lua when there is no lease. Nothing was changed unless the answer is DONE.
         """
         wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
         chunks = list(batched(wanted, _CHUNK)) or [()]
         timeouts = self._scope.take_timeouts()
         rejected, stamp = rejection_arguments(decisions, timeouts), memory.stamp
         for chunk in chunks:
-            arguments = self._add_arguments([decisions[number].candidate for number in chunk], lease)
+            arguments = self._add_arguments([decisions[number].candidate for number in chunk], lease, worker)
             counted = rejected if chunk is chunks[-1] else []
             if not (chunk or counted):
                 break
             answer = self._store.run("links", stamp, len(arguments), *arguments, *counted)
             if not answer:
-                logger.warning(
-                    "job %s: links of %s were dropped, since its lease is over", self.job.name, lease and lease.url
-                )
+                if lease is not None:
+                    logger.warning(
+                        "job %s: links of %s were dropped, since its lease is over", self.job.name, lease.url
+                    )
                 return _Queued.LEASE_OVER
             if len(answer) == 1 or not memory.is_of(answer[0]):
                 return _Queued.OPENED_ANEW
@@ -377,7 +491,7 @@ class Frontier(LeaseQueue):
         """Return the arguments of add.lua."""
         arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
         for candidate in candidates:
-            mark = fingerprint(candidate.url)
+            mark = fingerprint(candidate.url, self.job.profile.seen)
             is_own_seed = candidate.is_seed and not candidate.hop_path
             arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]

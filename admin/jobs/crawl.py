@@ -18,6 +18,8 @@ from admin.fleet import home_folder, logs
 from admin.fleet.fleet import RENDER_WORKER, WORKER, Addresses, Fleet
 from admin.fleet.process import StartError
 from admin.fleet.supervisor import RestartLimitReached
+from admin.jobs.action_folder import FOLDER as ACTION_FOLDER
+from admin.jobs.action_folder import ActionFolder
 from admin.jobs.definition import Definition
 from admin.jobs.ending import FrontierFacts, JobEnding, decide_ending, fleet_failed, with_gaps
 from admin.jobs.interrupts import Interrupts
@@ -34,6 +36,7 @@ from archive.dates import iso_date, now_micros
 from archive.program_name import command
 from archive.settings.load import Settings
 from browsers.visitor_choice import needs_renders
+from frontier.definition.groups import GROUP_FOLDER
 from frontier.definition.job import Job, Seed
 from frontier.lease import JobProgress
 from frontier.queue import Frontier
@@ -42,6 +45,7 @@ from frontier.store import FrontierLost, FrontierUnavailable
 LEASE_SECONDS: Final = 30.0
 """Leases of a crawl on one machine are short, so that a killed crawl resumes soon. Long visits renew their leases."""
 _MARGIN_SECONDS: Final = 60.0
+_NAMED_FILES: Final = 5
 _FLEET_FAILURES: Final = (RestartLimitReached, StartError, FrontierLost, FrontierUnavailable)
 
 
@@ -112,6 +116,8 @@ class Crawl:
             profile = self._definition.profile.model_dump(mode="json", exclude_defaults=True)
             meter.tally.add_seeds(seed.url for seed in frontier.job.seeds)
             run.save_definition(list(meter.tally.seeds), profile)
+            actions = ActionFolder(run.folder, frontier, self._display.note)
+            actions.prepare()
             self._start_workers(run, frontier)
         except BaseException:
             self._fleet.stop(lambda: True)
@@ -124,9 +130,12 @@ class Crawl:
             self._display,
             self._interrupts,
             start_render_workers=lambda at_once: self._start_render_workers(run, frontier, at_once),
+            take_actions=actions.look,
         )
         try:
             ending, remaining = self._work(watch, frontier, meter, run.folder)
+            if left := actions.left():
+                self._display.note(f"not taken from {run.folder / ACTION_FOLDER}: {', '.join(left[:_NAMED_FILES])}")
         finally:
             self._fleet.stop_workers(self._interrupts.asked_to_hurry)
             _release_leases(frontier)
@@ -158,7 +167,7 @@ class Crawl:
         seeds = tuple(dict.fromkeys((*definition.seeds, *saved)))
         job = Job(name=run.state.name, collection=definition.collection, seeds=seeds, profile=definition.profile)
         frontier = Frontier(addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
-        was_there = frontier.open_job()
+        was_there = frontier.open_job(lists=settings.home / GROUP_FOLDER)
         frontier.controls.release()  # the disk watch sets a hold again if it must; the pause of an operator stays
         if why := frontier.reports.progress().paused:
             self._display.note(

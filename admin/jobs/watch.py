@@ -45,8 +45,12 @@ class JobWatch:
         interrupts: Interrupts,
         *,
         start_render_workers: Callable[[int], None],
+        take_actions: Callable[[], None] = lambda: None,
     ) -> None:
-        """`start_render_workers` is called with a number of further visits at once that an operator asked for."""
+        """`start_render_workers` is called with a number of further visits at once that an operator asked for.
+
+        `take_actions` is called a few times a second, to take files of operators (`admin.jobs.action_folder`).
+        """
         archive = fleet.settings.archive
         self.progress = NOTHING_YET
         self._fleet = fleet
@@ -62,6 +66,7 @@ class JobWatch:
             min_free_inodes=archive.min_free_inodes,
         )
         self._start_render_workers = start_render_workers
+        self._take_actions = take_actions
         self._known_render_workers: int | None = None
         self._lag = LagAlarm()
         self._refreshed = 0.0
@@ -115,6 +120,7 @@ class JobWatch:
             self._limit_seconds = self._frontier.reports.limit_of_seconds()
             self._note_requests()
             self._note_renders()
+            self._take_actions()
         except FrontierUnavailable as error:
             self._tolerate(error)
         stopping = self._interrupts.asked_to_stop or self.progress.stopped is not None

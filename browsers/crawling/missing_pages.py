@@ -71,7 +71,7 @@ class MissingPages:
         decision = self._rules.decide(asked, checking)
         if decision.code is not None:
             return None
-        pause = delay_ms(visit.duration_ms, self._frontier.politeness, decision.crawl_delay_seconds)
+        pause = delay_ms(visit.duration_ms, self._frontier.politeness_of(lease.url), decision.crawl_delay_seconds)
         if self._stop.wait(pause / 1000):
             return None
         try:

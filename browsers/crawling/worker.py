@@ -110,7 +110,7 @@ class Worker:
         self._queue: LeaseQueue = frontier.renders if renders else frontier
         self._renders = renders
         self._job = frontier.job
-        self._sheets = frontier.job.profile.page_rules()
+        self._sheets = frontier.sheets
         self._visitors = visitors
         self._rules = rules
         self._name = name
@@ -370,10 +370,11 @@ def run_worker(
 
     `proxy` is the host:port of the fleet. `controls` are the control ports of its processes. `log_dir` is the folder of
     the job's crawl.log. After `stop`, current visits are finished and no new ones begin. Raises BrowserMissing,
-    FrontierLost, FrontierUnavailable, and FleetUnavailable when the proxy's home can't be read, or when the proxy
-    refuses the worker.
+    FrontierLost, FrontierUnavailable, JobError when a list file of the job's rules can't be used, and FleetUnavailable
+    when the proxy's home can't be read, or when the proxy refuses the worker.
     """
     frontier = Frontier.of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+    frontier.load_lists()
     profile = frontier.job.profile
     settings = _with_check(settings, profile)
     agent = profile.user_agent or settings.archive.user_agent
@@ -385,17 +386,33 @@ def run_worker(
         ports = [at_the_end.enter_context(Control(address, token)) for address in controls]
         for port in ports:
             check_session(port, SessionRequest(frontier.job.collection, frontier.job.name, log_dir=log_dir))
-        rules = profile.page_rules()
-        has_ghost = renders or needs_ghost(rules)
+        has_ghost = renders or needs_ghost(frontier.sheets)
         logins = _logins(settings, profile)
         sent = _plain_login(logins) if logins else None
-        plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, login=sent, connections=concurrency)
+        guesses = profile.guessed_links == "on"
+        plain = PlainVisitor(
+            settings,
+            ports,
+            user_agent=agent,
+            headers=own,
+            login=sent,
+            connections=concurrency,
+            digests=profile.revisit.is_on,
+            guesses=guesses,
+        )
         at_the_end.callback(plain.close)
         ghost = None
         if has_ghost:
             ghost = _ghost(_for_job(settings, profile), ports, proxy, own, logins, at_the_end)
         visitors = Visitors(plain, ghost)
-        robots = RobotsRules(frontier, plain, agent, obey=obey, least_delay=profile.least_delay)
+        robots = RobotsRules(
+            frontier,
+            plain,
+            agent,
+            obey=obey,
+            least_delay=profile.least_delay,
+            own=lambda url: frontier.sheets.values_for(url).robots,
+        )
         queue = frontier.renders if renders else frontier
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE
         heartbeat = at_the_end.enter_context(LeaseHeartbeat(queue.renew, beat_seconds))
@@ -512,6 +529,7 @@ def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutc
         redirect=redirect,
         is_document=is_document(visit, hop_path),
         urls=1 + len(visit.fetched),
+        digest=visit.digest,
     )
 
 

@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Final, Literal, Protocol
 
 from archive import crawl_log
@@ -79,6 +80,8 @@ class PlainAnswer:
     duration_ms: int
     set_cookies: tuple[str, ...] = ()
     """The values of the fields Set-Cookie of a redirect."""
+    digest: str = ""
+    """Eight bytes of the digest of the whole body, when the visitor has been asked for it."""
 
 
 class SiteFailure(Exception):
@@ -120,11 +123,14 @@ class PlainVisitor:
         headers: OwnHeaders | None = None,
         login: RequestLogins | None = None,
         connections: int = 64,
+        digests: bool = False,
         mode: Literal["record", "live"] = "record",
+        guesses: bool = True,
     ) -> None:
         """`login` has the headers Cookie and Authorization for a URL. Their values are not recorded.
 
-        Nothing is archived in the mode `live`.
+        Nothing is archived in the mode `live`. With `guesses`, texts that look like URLs are links. With `digests`,
+        visits have the digest of the body.
         """
         self._settings = settings
         self._controls = controls
@@ -132,6 +138,8 @@ class PlainVisitor:
         self._own = headers or OwnHeaders()
         self._login = login
         self._mode = mode
+        self._guesses = guesses
+        self._digests = digests
         self._own_names = {name.lower() for name in self._own.values}
         self._sessions: dict[tuple[str, str | None, str, bool], ProxySession] = {}
         self._unreachable: dict[str, float] = {}
@@ -148,9 +156,16 @@ class PlainVisitor:
             return Visit(failure.code, _elapsed_ms(began), error=failure.reason)
         found = Links()
         if answer.body or answer.status in range(300, 400):
-            limit = self._settings.browsers.max_page_bytes
-            path = order.hop_path
-            found = links_of(order.url, answer.status, answer.headers, answer.body, hop_path=path, limit=limit)
+            found = links_of(
+                order.url,
+                answer.status,
+                answer.headers,
+                answer.body,
+                hop_path=order.hop_path,
+                via=order.via,
+                guesses=self._guesses,
+                limit=self._settings.browsers.max_page_bytes,
+            )
         cut = ("body-capped",) if answer.body and answer.length > len(answer.body) else ()
         return Visit(
             code=answer.status,
@@ -161,6 +176,7 @@ class PlainVisitor:
             annotations=tuple(dict.fromkeys((*found.annotations, *cut, *_flaws(order.url, answer)))),
             retry_after=outcomes.retry_after(answer.headers),
             cookies=self._cookies_after(order, answer),
+            digest=answer.digest,
             look=_look(order.url, answer) if self._settings.browsers.soft_404_check else None,
         )
 
@@ -236,16 +252,20 @@ class PlainVisitor:
             headers = response.headers
             if keep is None:
                 keep = self._settings.browsers.max_page_bytes
-                searches = may_have_links(order.url, headers, order.hop_path)
+                searches = may_have_links(order.url, headers, order.hop_path, guesses=self._guesses)
             else:
                 searches = True
             is_endless = is_embed(order.hop_path) and "content-length" not in headers
             seconds = self._settings.browsers.embed_seconds if is_endless else None
-            body, length = _read(response, keep, seconds, searches=searches)
+            digest = blake2b(digest_size=8) if self._digests else None
+            body, length = _read(response, keep, seconds, searches=searches, digest=digest)
+            if digest is not None:  # a redirect to another target is a change, too
+                digest.update(headers.get("location", "").encode("utf-8", "surrogatepass"))
         finally:
             response.close()
         cookies = response.values("set-cookie") if response.status in REDIRECTS else ()
-        return PlainAnswer(response.status, headers, body, length, _elapsed_ms(began), cookies)
+        text = digest.hexdigest() if digest is not None else ""
+        return PlainAnswer(response.status, headers, body, length, _elapsed_ms(began), cookies, text)
 
     def _cookies_after(self, order: VisitOrder, answer: PlainAnswer) -> str:
         """Return the cookies for the target of a redirect; none for another answer.
@@ -349,7 +369,12 @@ class PlainVisitor:
 
 
 def _read(
-    response: ProxyResponse, wanted: int, seconds: float | None = None, *, searches: bool = True
+    response: ProxyResponse,
+    wanted: int,
+    seconds: float | None = None,
+    *,
+    searches: bool = True,
+    digest: blake2b | None = None,
 ) -> tuple[bytes, int]:
     """Return the first `wanted` bytes of the body, and its whole length.
 
@@ -365,6 +390,8 @@ def _read(
             if not length and not searches and not begins_with_links(piece):
                 wanted = 0
             length += len(piece)
+            if digest is not None:
+                digest.update(piece)
             if len(kept) < wanted:
                 kept += piece[: wanted - len(kept)]
     except (ConnectionLost, AnswerUnreadable) as error:

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from docs.profile_table import EXAMPLES, ORDER, TARGET, document
-from frontier.definition.job import DeviceOverrides, Job, Limits, PolitenessOverrides, Profile
+from frontier.definition.job import DeviceOverrides, Job, Limits, PolitenessOverrides, Profile, RevisitRules
 from frontier.definition.profile import load_profile
 from frontier.definition.scope import Accepted, Candidate, Scope
 from frontier.politeness import Politeness
 
 TOP = Path(__file__).resolve().parents[2]
 NAMES = [
-    (model, name) for model in (Profile, Limits, PolitenessOverrides, DeviceOverrides) for name in model.model_fields
+    (model, name)
+    for model in (Profile, Limits, PolitenessOverrides, DeviceOverrides, RevisitRules)
+    for name in model.model_fields
 ]
 
 
@@ -36,7 +38,7 @@ def test_the_page_is_up_to_date() -> None:
 
 @pytest.mark.parametrize(("model", "name"), NAMES)
 def test_every_key_says_what_it_means_and_has_a_row(model: type[Profile], name: str) -> None:
-    if name not in ("limits", "politeness", "device"):
+    if name not in ("limits", "seen", "politeness", "device", "revisit"):
         assert model.model_fields[name].description
         assert f"| `{name}` |" in document()
 

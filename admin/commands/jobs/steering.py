@@ -32,7 +32,7 @@ class NotRunningError(InputError):
     exit_code = NOT_RUNNING
 
 
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def complete_job(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the job names that begin with `incomplete`, for the shell; none when the settings can't be read."""
     from admin.jobs.runs import RunError
     from admin.jobs.steering import names
@@ -46,7 +46,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 def _named[F: Callable[..., Any]](function: F) -> F:
     """Add the argument NAME and the options `--home` and `--settings`."""
-    return common(click.argument("name", shell_complete=_complete)(function))
+    return common(click.argument("name", shell_complete=complete_job)(function))
 
 
 _REASON = click.option(
@@ -69,8 +69,8 @@ def stop(home: Path | None, settings_file: Path | None, name: str, reason: str, 
     """
     from admin.jobs import steering
 
-    with _steering():
-        target = _target(home, settings_file, name)
+    with steering_errors():
+        target = target_of(home, settings_file, name)
         click.echo(f"{target.name} is stopping: {_visits(steering.stop(target, reason))}")
         if wait:
             facts = steering.wait_until_ended(target)
@@ -88,8 +88,8 @@ def pause(home: Path | None, settings_file: Path | None, name: str, reason: str)
     """
     from admin.jobs import steering
 
-    with _steering():
-        target = _target(home, settings_file, name)
+    with steering_errors():
+        target = target_of(home, settings_file, name)
         click.echo(f"{target.name} is paused: {_visits(steering.pause(target, reason))}")
 
 
@@ -99,8 +99,8 @@ def resume(home: Path | None, settings_file: Path | None, name: str) -> None:
     """Resume a paused job."""
     from admin.jobs import steering
 
-    with _steering():
-        target = _target(home, settings_file, name)
+    with steering_errors():
+        target = target_of(home, settings_file, name)
         click.echo(f"{target.name} {'is resumed' if steering.resume(target) else 'was not paused by an operator'}")
 
 
@@ -115,8 +115,8 @@ def render_workers(home: Path | None, settings_file: Path | None, name: str, at_
     """
     from admin.jobs import steering
 
-    with _steering():
-        target = _target(home, settings_file, name)
+    with steering_errors():
+        target = target_of(home, settings_file, name)
         steering.set_render_workers(target, at_once)
         click.echo(f"{target.name} renders up to {counted(at_once, 'page')} at once")
 
@@ -134,8 +134,8 @@ def status(home: Path | None, settings_file: Path | None, name: str, as_json: bo
     from frontier.store import FrontierUnavailable
 
     seen, failures = False, 0
-    with _steering():
-        target = _target(home, settings_file, name)
+    with steering_errors():
+        target = target_of(home, settings_file, name)
         while True:
             try:
                 found = steering.status(target)
@@ -179,25 +179,68 @@ def add_seed(
         seeds = tuple(dict.fromkeys(Seed.parse(url) for url in urls))
     except JobError as error:
         raise InputError(str(error)) from error
-    with _steering():
-        answers = steering.add_seeds(_target(home, settings_file, name), seeds, again=again)
+    with steering_errors():
+        answers = steering.add_seeds(target_of(home, settings_file, name), seeds, again=again)
     for answer in answers:
         why = f": {answer.reason}" if answer.reason else ""
         click.echo(json.dumps(asdict(answer)) if as_json else f"{answer.outcome:8} {answer.url}{why}")
     return int(any(answer.outcome == "refused" for answer in answers))
 
 
-COMMANDS: Final = (stop, pause, resume, status, add_seed, render_workers)
+@click.command("groups")
+@_named
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="GROUP",
+    help="Replace all groups by this one; may be given several times.",
+)
+@click.option("--none", "removes", is_flag=True, help="Remove all groups.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+def groups(
+    home: Path | None, settings_file: Path | None, name: str, changes: tuple[str, ...], removes: bool, as_json: bool
+) -> None:
+    """Show or replace the queue groups of a running job.
+
+    GROUP is a name, members, and then parallel=VISITS and delay=SECONDS, such as
+    "shop *.example.org,192.0.2.0/24 parallel=1 delay=5", or list:FILE for a file in the folder `groups` of the home.
+    All workers obey from their next URL on. Visits in progress are finished.
+    """
+    from admin.jobs import steering
+    from frontier.definition.job import JobError
+
+    if changes and removes:
+        raise InputError("--set and --none exclude each other; give one of them")
+    with steering_errors():
+        target = target_of(home, settings_file, name)
+        try:
+            found = steering.set_groups(target, changes) if changes or removes else steering.groups(target)
+        except JobError as error:
+            raise InputError(str(error)) from error
+    for group in found:
+        text = (
+            f"{group.name}: {counted(group.visits, 'visit')} of at most {group.parallel} in progress,"
+            f" {group.visited} so far, {group.hosts} hosts, {group.waiting} waiting, delay {group.delay_seconds:g} s;"
+            f" {group.members}"
+        )
+        click.echo(json.dumps(asdict(group)) if as_json else text)
+    if not found and not as_json:
+        click.echo(f"{target.name} has no queue groups")
 
 
-def _target(home: Path | None, settings_file: Path | None, name: str) -> FoundJob:
+COMMANDS: Final = (stop, pause, resume, status, add_seed, render_workers, groups)
+
+
+def target_of(home: Path | None, settings_file: Path | None, name: str) -> FoundJob:
+    """Return the job with this name. Raises NoJob."""
     from admin.jobs.steering import find
 
     return find(load_settings(home, settings_file), name)
 
 
 @contextmanager
-def _steering() -> Iterator[None]:
+def steering_errors() -> Iterator[None]:
     """Raise expected errors of the block as InputError, with exit code 2 or 6."""
     from admin.jobs.runs import RunError
     from admin.jobs.steering import NoJob, NotRunning

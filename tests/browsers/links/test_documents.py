@@ -321,7 +321,12 @@ SITEMAP = b"""<?xml version="1.0" encoding="UTF-8"?>
                 ("http://site.test/rel.xml", "M", "robots.txt/sitemap"),
             ],
         ),
-        ("http://site.test/data.xml", "application/xml", b"<data><loc>http://site.test/no</loc></data>", []),
+        (
+            "http://site.test/data.xml",
+            "application/xml",
+            b"<data><loc>http://site.test/x</loc></data>",
+            [("http://site.test/x", "X", "loc/text()")],
+        ),
         ("http://site.test/sitemap.xml", "text/html", b"<h1>404</h1>", []),
     ],
 )

@@ -1,0 +1,21 @@
+-- Forget that URLs were seen, so that they can be added again, once for each mark. ARGV: mark, then id and bucket of the
+-- seen set for each URL. A URL that is queued or leased stays as it is. Returns the number of forgotten URLs.
+
+if not known() then return 'gone' end
+local forgotten = 0
+for at = 2, #ARGV, 2 do
+  local id = ARGV[at]
+  if call('SADD', key('forced'), ARGV[1] .. ' ' .. id) == 1 and call('HEXISTS', key('u'), id) == 0 then
+    forgotten = forgotten + call('SREM', key('seen:' .. ARGV[at + 1]), id)
+    if call('HEXISTS', ROOT .. RENDERS .. ':u', id) == 0 then
+      call('SREM', ROOT .. RENDERS .. ':seen:' .. ARGV[at + 1], id)
+    end
+    local ended = call('HGET', key('ended'), id)
+    if ended then
+      count(string.match(ended, '^[^\n]*'), -1)
+      call('HDEL', key('ended'), id)
+    end
+  end
+end
+if forgotten > 0 then call('HINCRBY', key('state'), 'unseen', forgotten) end -- workers forget links (links.lua)
+return forgotten

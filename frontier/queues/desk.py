@@ -1,0 +1,263 @@
+"""The queue desk reads the URLs of one job from Redis as streams, and changes its queues.
+
+A stream keeps a few hundred URLs in memory. While workers are busy, a URL may be missing in a stream or come twice.
+Each change is a script in Redis, so that a URL is either changed or claimed by a worker, never both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import batched, islice
+from typing import Any, Final, Literal
+
+from archive import crawl_log
+from archive.url import host_of
+from frontier.definition.scope import Candidate
+from frontier.packing import pack, queue_score, unpack
+from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
+from frontier.seen import BUCKETS, fingerprint
+from frontier.store import Store
+
+_SCAN: Final = 500
+_SEQUENCES: Final = 1 << 40
+"""A score is the priority and depth times this number, plus the order (common.lua)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredUrl:
+    """A restored URL is taken into a job with the state that it had elsewhere: queued, failed, excluded or done."""
+
+    candidate: Candidate
+    state: str = "queued"
+    code: int = 0
+    tries: int = 0
+    rest_seconds: float = 0.0
+    order: int | None = None
+    """None puts the URL behind those that are queued already."""
+
+
+class QueueDesk:
+    """The desk of one job. It is safe to share between threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def renders(self) -> QueueDesk:
+        """Return the desk of the job's renders."""
+        return QueueDesk(self._store.renders())
+
+    def entries(
+        self, states: Collection[EntryState] = ENTRY_STATES, wanted: Callable[[str], bool] | None = None
+    ) -> Iterator[QueueEntry]:
+        """Yield the URLs in these states, in no order. `wanted` decides by the URL, before more is read of it.
+
+        Waiting URLs of a host that was set aside are excluded. Redis does not keep URLs that are done.
+        """
+        if {"failed", "excluded"} & set(states):
+            yield from self._ended(states, wanted)
+        aside = self._aside()
+        for found in self._chunks(wanted):
+            yield from (entry for entry in self._open(found, aside) if entry.state in states)
+
+    def waiting(self, host: str, most: int) -> list[QueueEntry]:
+        """Return the first URLs in the queue of a host, in the order in which they will be visited."""
+        store = self._store
+        with store.guarded():
+            ids = store.client.zrange(store.key(f"q:{host}"), 0, most - 1)
+        aside = self._aside()
+        return [entry for chunk in batched(ids, _SCAN) for entry in self._open(self._records(chunk), aside)]
+
+    def leased_of(self, host: str, most: int) -> list[QueueEntry]:
+        """Return URLs of a host that are being visited."""
+        return self._of_host("leases", host, most, looked_at=None)
+
+    def resting_of(self, host: str, most: int, *, looked_at: int | None = None) -> list[QueueEntry]:
+        """Return URLs of a host that rest after a failure. At most `looked_at` resting URLs of all hosts are read."""
+        return self._of_host("retry", host, most, looked_at=looked_at)
+
+    def resting(self) -> int:
+        """Return the number of URLs that rest after a failure."""
+        with self._store.guarded():
+            return int(self._store.client.zcard(self._store.key("retry")))
+
+    def seen(self) -> Iterator[list[str]]:
+        """Yield the fingerprints of all URLs that were seen, as a stream of lists."""
+        store = self._store
+        for buckets in batched(range(BUCKETS), _SCAN):
+            with store.guarded():
+                pipeline = store.client.pipeline(transaction=False)
+                for bucket in buckets:
+                    pipeline.smembers(store.key(f"seen:{bucket}"))
+                found = pipeline.execute()
+            marks = [mark.decode() for members in found for mark in members]
+            yield from (list(chunk) for chunk in batched(marks, _SCAN))
+
+    def add_seen(self, marks: Iterable[str]) -> int:
+        """Add fingerprints to those of the URLs that were seen. Return how many were new."""
+        store, added = self._store, 0
+        for chunk in batched(marks, _SCAN):
+            with store.guarded():
+                pipeline = store.client.pipeline(transaction=False)
+                for mark in chunk:
+                    pipeline.sadd(store.key(f"seen:{int(mark) & (BUCKETS - 1)}"), mark)
+                added += sum(pipeline.execute())
+        return added
+
+    def delete(self, urls: Iterable[str], code: int = crawl_log.DELETED) -> int:
+        """Delete queued URLs, which then count as excluded with this code. Return how many were deleted.
+
+        A URL that is being visited, or has ended, stays as it is. Raises FrontierLost.
+        """
+        return self.end(urls, "excluded", code)
+
+    def end(self, urls: Iterable[str], ending: Literal["done", "failed", "excluded"], code: int) -> int:
+        """End queued URLs without a visit. Return how many ended now. Raises FrontierLost."""
+        ended = 0
+        for chunk in batched(urls, _SCAN):
+            ended += int(self._store.run("end", ending, code, *(fingerprint(url).id for url in chunk)))
+        return ended
+
+    def restore(self, urls: Sequence[RestoredUrl]) -> list[bool] | None:
+        """Take in URLs with their states. Return for each whether it was new; None when the job is finished.
+
+        The scope is not asked. Raises FrontierLost.
+        """
+        answers: list[bool] = []
+        for chunk in batched(urls, _SCAN):
+            arguments: list[str | int] = []
+            for each in chunk:
+                mark = fingerprint(each.candidate.url)
+                arguments += [mark.id, mark.bucket, host_of(each.candidate.url), queue_score(each.candidate)]
+                arguments += [pack(each.candidate), each.state, each.code, each.tries, round(each.rest_seconds * 1000)]
+                arguments.append("" if each.order is None else each.order)
+            answer = self._store.run("restore", *arguments)
+            if answer == b"":
+                return None
+            answers += [bool(is_new) for is_new in answer]
+        return answers
+
+    def forget_seen(self, mark: str, urls: Iterable[str]) -> int:
+        """Forget that these canonical URLs were seen, once for each `mark`, so that they can be added again.
+
+        Return how many were forgotten. A URL that is queued or leased stays as it is.
+        """
+        forgotten = 0
+        for chunk in batched(urls, _SCAN):
+            marks = [fingerprint(url) for url in chunk]
+            arguments = [part for each in marks for part in (each.id, each.bucket)]
+            forgotten += int(self._store.run("forget", mark, *arguments))
+        return forgotten
+
+    def add_totals(self, pages: Mapping[str, int], sizes: Mapping[str, int], seconds: float) -> None:
+        """Add documents and bytes by host, and working time, to those that the limits of the job count."""
+        store = self._store
+        with store.guarded():
+            pipeline = store.client.pipeline(transaction=False)
+            for name, by_host in (("pages", pages), ("hostbytes", sizes)):
+                for host, number in by_host.items():
+                    pipeline.hincrby(store.key(name), host, number)
+            pipeline.hincrby(store.key("count"), "pages", sum(pages.values()))
+            pipeline.hincrby(store.key("count"), "bytes", sum(sizes.values()))
+            pipeline.hincrby(store.key("state"), "active", round(seconds * 1000))
+            pipeline.execute()
+
+    def drop_marks(self) -> None:
+        """Drop the marks of `forget_seen`."""
+        with self._store.guarded():
+            self._store.client.delete(self._store.key("forced"))
+
+    def _ended(self, states: Collection[EntryState], wanted: Callable[[str], bool] | None) -> Iterator[QueueEntry]:
+        for _, line in self._scan("ended"):
+            ending, code, record = line.split(b"\n", 2)
+            state: EntryState = "failed" if ending == b"failed" else "excluded"
+            candidate = unpack(record) if state in states else None
+            if candidate is not None and (wanted is None or wanted(candidate.url)):
+                yield QueueEntry(state, candidate, _order(record), code=int(code))
+
+    def _chunks(self, wanted: Callable[[str], bool] | None) -> Iterator[list[tuple[bytes, bytes, Candidate]]]:
+        """Yield the records of URLs that are queued or leased, in lists."""
+        found: list[tuple[bytes, bytes, Candidate]] = []
+        for id, record in self._scan("u"):
+            if id[1:2] == b":":  # the tries of a URL, or the workers lost with it
+                continue
+            candidate = unpack(record)
+            if candidate is not None and (wanted is None or wanted(candidate.url)):
+                found.append((id, record, candidate))
+            if len(found) >= _SCAN:
+                yield found
+                found = []
+        if found:
+            yield found
+
+    def _records(self, ids: Sequence[bytes]) -> list[tuple[bytes, bytes, Candidate]]:
+        if not ids:
+            return []
+        with self._store.guarded():
+            records = self._store.client.hmget(self._store.key("u"), ids)
+        read = ((id, record, unpack(record)) for id, record in zip(ids, records, strict=True) if record is not None)
+        return [(id, record, candidate) for id, record, candidate in read if candidate is not None]
+
+    def _open(self, found: Sequence[tuple[bytes, bytes, Candidate]], aside: Collection[bytes]) -> Iterator[QueueEntry]:
+        """Yield the entries of URLs that are queued or leased."""
+        if not found:
+            return
+        store, ids = self._store, [id for id, _, _ in found]
+        with store.guarded():
+            pipeline = store.client.pipeline(transaction=False)
+            pipeline.zmscore(store.key("leases"), ids)
+            pipeline.zmscore(store.key("retry"), ids)
+            pipeline.hmget(store.key("u"), [b"t:" + id for id in ids])
+            pipeline.hmget(store.key("u"), [b"l:" + id for id in ids])
+            pipeline.hmget(store.key("lease"), ids)
+            leases, rests, tries, losses, holders = pipeline.execute()
+            seconds, micros = store.client.time()
+        now = seconds * 1000 + micros / 1000
+        values = zip(found, leases, rests, tries, losses, holders, strict=True)
+        for (_, record, candidate), lease, rest, tried, lost, holder in values:
+            state: EntryState = "queued"
+            if lease is not None:
+                state = "leased"
+            elif rest is None and record.partition(b"\n")[0] in aside:
+                state = "excluded"
+            yield QueueEntry(
+                state,
+                candidate,
+                _order(record),
+                tries=int(tried or 0),
+                lost=int(lost or 0),
+                rest_seconds=0.0 if rest is None else max(rest - now, 0) / 1000,
+                lease_seconds=0.0 if lease is None else max(lease - now, 0) / 1000,
+                worker=(holder or b"").decode("utf-8", "replace").partition("\n")[2] if lease is not None else "",
+            )
+
+    def _of_host(self, name: str, host: str, most: int, *, looked_at: int | None) -> list[QueueEntry]:
+        store = self._store
+        with store.guarded():
+            ids = (id for id, _ in store.client.zscan_iter(store.key(name), count=_SCAN))
+            chunks = list[list[tuple[bytes, bytes, Candidate]]]()
+            kept = 0
+            for chunk in batched(islice(ids, looked_at), _SCAN):
+                own = [each for each in self._records(chunk) if each[1].partition(b"\n")[0] == host.encode()]
+                chunks.append(own)
+                kept += len(own)
+                if kept >= most:
+                    break
+        entries = [entry for chunk in chunks for entry in self._open(chunk, ())]
+        return sorted(entries, key=lambda entry: (entry.rest_seconds, entry.order))[:most]
+
+    def _aside(self) -> set[bytes]:
+        with self._store.guarded():
+            return set(self._store.client.hkeys(self._store.key("aside")))
+
+    def _scan(self, name: str) -> Iterator[tuple[bytes, Any]]:
+        with self._store.guarded():
+            yield from self._store.client.hscan_iter(self._store.key(name), count=_SCAN)
+
+
+def _order(record: bytes) -> int:
+    """Return the order of a URL, which is in the score of its record."""
+    try:
+        return int(record.split(b"\n", 2)[1]) % _SEQUENCES
+    except (IndexError, ValueError):
+        return 0

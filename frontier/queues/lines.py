@@ -1,0 +1,166 @@
+"""A file of queue lines has one JSON object on each line: a head, URLs with their state, and fingerprints of seen URLs.
+
+| line | fields |
+|---|---|
+| head | `format`, `job`, `collection`, `exported` |
+| URL | `url`, and those of `QueueEntry.as_json`; all but `url` may be missing |
+| seen | `seen`: fingerprints (`frontier.seen`) |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, BinaryIO, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from archive.dates import iso_date, now_micros
+from archive.json_text import compact_json
+from archive.url import UrlError, canonical
+from frontier.definition.job import JobError, first_problem
+from frontier.definition.scope import Candidate, Priority
+from frontier.queues.desk import RestoredUrl
+from frontier.queues.entry import QueueEntry
+
+FORMAT: Final = "ghostfleet-queue/1"
+LONGEST_LINE: Final = 1_000_000
+"""Bytes of a line. A longer line is refused."""
+_MOST_MARKS: Final = 100_000
+_PIECE: Final = 65_536
+_LONGEST_URL: Final = 65_536
+_TEN_YEARS: Final = 10 * 365 * 86_400
+
+Mark = Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")]
+ShortText = Annotated[str, Field(max_length=_LONGEST_URL)]
+
+
+class QueueLine(BaseModel):
+    """A queue line has the fields of a URL in a file."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, allow_inf_nan=False)
+
+    url: str = Field(min_length=1, max_length=_LONGEST_URL)
+    state: Literal["queued", "leased", "failed", "excluded"] = "queued"
+    priority: Literal["system", "high", "standard"] = "standard"
+    depth: int = Field(0, ge=0, le=1_000_000)
+    hop_path: str = Field("", pattern=r"^(?:[0-9]{1,9}\+)?[A-Z]{0,100}$")
+    via: ShortText | None = None
+    source: ShortText | None = None
+    is_seed: bool = False
+    order: int | None = Field(None, ge=0, lt=1 << 39)
+    code: int = Field(0, ge=-100_000, le=999)
+    tries: int = Field(0, ge=0, le=1_000_000)
+    rest_seconds: float = Field(0.0, ge=0, le=_TEN_YEARS)
+    cookies: str = Field("", max_length=100_000)
+
+    def restored(self) -> RestoredUrl:
+        """Return the URL with its state. A leased URL is queued. Raises UrlError."""
+        candidate = Candidate(
+            url=canonical(self.url),
+            hop_path=self.hop_path,
+            via=self.via,
+            source=self.source,
+            depth=self.depth,
+            is_seed=self.is_seed,
+            priority=Priority[self.priority.upper()],
+            cookies=self.cookies,
+        )
+        # A waiting URL of a host that was set aside is excluded without a code.
+        is_open = self.state == "leased" or (self.state == "excluded" and not self.code)
+        state = "queued" if is_open else self.state
+        return RestoredUrl(candidate, state, self.code, self.tries, self.rest_seconds, self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMarks:
+    """Seen marks are fingerprints of URLs that were seen."""
+
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueHead:
+    """The head of a file names the job that was exported."""
+
+    job: str
+
+
+type FileLine = RestoredUrl | SeenMarks | QueueHead
+
+
+class _SeenLine(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    seen: list[Mark] = Field(max_length=_MOST_MARKS)
+
+
+def head_line(job: str, collection: str) -> bytes:
+    """Return the first line of a file."""
+    head = {"format": FORMAT, "job": job, "collection": collection, "exported": iso_date(now_micros())}
+    return _line(head)
+
+
+def url_line(entry: QueueEntry) -> bytes:
+    """Return the line of a URL."""
+    return _line(entry.as_json(with_cookies=True))
+
+
+def seen_line(marks: list[str]) -> bytes:
+    """Return a line of fingerprints."""
+    return _line({"seen": marks})
+
+
+def read_line(text: bytes) -> FileLine:
+    """Return the content of a line. Raises JobError, which names the problem in one line."""
+    try:
+        found: Any = json.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise JobError(f"{_quoted(text)} is no JSON object in UTF-8 ({_short(str(error))})") from error
+    if not isinstance(found, dict):
+        raise JobError(f'{_quoted(text)} is no JSON object; write for example {{"url": "http://example.org/"}}')
+    if "format" in found:
+        if found["format"] != FORMAT:
+            raise JobError(f"format = {_short(repr(found['format']))} can't be read; this release reads {FORMAT}")
+        return QueueHead(str(found.get("job", ""))[:100])
+    try:
+        if "seen" in found:
+            marks = _SeenLine.model_validate(found).seen
+            if any(not -(1 << 63) <= int(mark) < 1 << 63 for mark in marks):
+                raise JobError("seen has a number that is no fingerprint of 64 bits; leave it out")
+            return SeenMarks(tuple(marks))
+        return QueueLine.model_validate(found).restored()
+    except ValidationError as error:
+        raise JobError(_short(first_problem(error))) from error
+    except UrlError as error:
+        raise JobError(f"url = {_short(repr(found['url']))} can't be used: {_short(str(error))}") from error
+
+
+def numbered_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+    """Yield each line that is not empty with its number, from 1; None instead of a line that is too long.
+
+    At most one line is kept in memory.
+    """
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+            while (rest := file.readline(_PIECE)) and not rest.endswith(b"\n"):
+                pass
+            yield number, None
+        elif line.strip():
+            yield number, line.strip()
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return compact_json(value).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _quoted(text: bytes) -> str:
+    return repr(text[:80].decode("utf-8", "replace")) + ("…" if len(text) > 80 else "")
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else line[:300] + "…"
