@@ -51,7 +51,7 @@ class LinkMemory:
         self, profile: Profile, *, most_links: int = MOST_LINKS, most_characters: int = MOST_CHARACTERS
     ) -> None:
         self.stamp = b""
-        """The time at which the job was opened, as Redis has it; empty when no answer of Redis has told it."""
+        """The stamp that Redis has for the job (`links.lua`); empty when no answer of Redis has told it."""
         self._profile = profile
         self._keeps_rejections = not profile.rules and not profile.page_rules().may_set(*BOUND_KEYS)
         """False when a rejection may depend on more than the scope, the URL and the letter of its way."""
@@ -64,7 +64,7 @@ class LinkMemory:
         return len(self._known)
 
     def is_of(self, stamp: bytes) -> bool:
-        """Return whether this is the memory of the job that was opened at this time. The first time is taken over."""
+        """Return whether the memory has this stamp. The first stamp is taken over."""
         with self._lock:
             self.stamp = self.stamp or stamp
         return self.stamp == stamp

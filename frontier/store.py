@@ -9,7 +9,8 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 `e` code of the last failure, `k` claims, `j` job with the last lease, `l` end of that lease, `s` time of the note |
 | `gf:{SHARD}:JOB` | string | the job as JSON; the job exists as long as this key |
 | `gf:{SHARD}:=jobs` | set | names of all jobs |
-| `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock |
+| `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
+`unseen` URLs that are no longer seen |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
 | `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check |
 | `…:JOB:q:HOST` | zset | URL ids by (priority, depth, sequence) |

@@ -29,12 +29,11 @@ from browsers.crawling.missing_pages import MissingPages
 from browsers.engines.interface import BrowserMissing
 from browsers.links.headers import REDIRECTS
 from browsers.logins.login_book import LoginBook
-from browsers.logins.plain_login import PlainLogin
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.plain.chain_cookies import ChainCookies
 from browsers.plain.own_redirects import OwnRedirects
 from browsers.plain.robots_rules import RobotsDecision, RobotsRules
-from browsers.plain.visitor import PlainVisitor
+from browsers.plain.visitor import PlainVisitor, RequestLogins
 from browsers.proxying.control_client import Control, SessionRequest, check_session, read_token
 from browsers.visit import (
     FleetMisconfigured,
@@ -392,7 +391,7 @@ def run_worker(
             check_session(port, SessionRequest(frontier.job.collection, frontier.job.name, log_dir=log_dir))
         has_ghost = renders or needs_ghost(frontier.sheets)
         logins = _logins(settings, profile)
-        sent = PlainLogin(logins) if logins else None
+        sent = _plain_login(logins) if logins else None
         guesses = profile.guessed_links == "on"
         plain = PlainVisitor(
             settings,
@@ -512,6 +511,13 @@ def _logins(settings: Settings, profile: Profile) -> LoginBook:
     except ProfileUnusable as error:
         log.error("%s", error)
         raise FleetUnavailable("no-browser-profile") from error
+
+
+def _plain_login(logins: LoginBook) -> RequestLogins:
+    """Return the logins for the plain crawler, whose module is imported only here, since most jobs have no login."""
+    from browsers.logins.plain_login import PlainLogin
+
+    return PlainLogin(logins)
 
 
 def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutcome:

@@ -32,16 +32,16 @@ from browsers.page_quality.flaws import MAX_DOM, PageEvidence
 from browsers.page_quality.missing_page import look_of_html
 from browsers.page_quality.rules import REFUSALS
 from browsers.plain.chain_cookies import ChainCookies
-from browsers.plain.proxy_connection import (
+from browsers.proxying import outcomes
+from browsers.proxying.control_client import Control, ProxySession, SessionRequest
+from browsers.proxying.outcomes import ERROR_HEADER
+from browsers.proxying.proxy_connection import (
     AnswerUnreadable,
     ConnectionLost,
     ProxyConnections,
     ProxyResponse,
     ProxyUnreachable,
 )
-from browsers.proxying import outcomes
-from browsers.proxying.control_client import Control, ProxySession, SessionRequest
-from browsers.proxying.outcomes import ERROR_HEADER
 from browsers.proxying.rendezvous import ranked
 from browsers.visit import (
     UNRECORDED,
@@ -247,7 +247,7 @@ class PlainVisitor:
         self, order: VisitOrder, session: ProxySession, keep: int | None, sent: Mapping[str, str]
     ) -> PlainAnswer:
         began = time.monotonic()
-        response = self._http.get(session.host, session.port, order.url, sent, self._silence(order))
+        response = self._http.ask(session.host, session.port, order.url, sent, self._silence(order))
         try:
             headers = response.headers
             if keep is None:

@@ -7,6 +7,7 @@ import tracemalloc
 from collections.abc import Callable, Sequence
 
 import pytest
+from support.processes.waiting import until
 from support.stores.real_frontier import PATIENT, Bench
 
 from frontier.definition.job import Profile
@@ -111,12 +112,21 @@ def test_links_are_added_after_another_process_began_the_job_anew(bench: Bench, 
     frontier = bench.frontier(profile=HOST)
     page = links("http://example.org/a", "http://example.org/b")
     assert reasons(frontier.add(page) + frontier.add(page)) == ["", "", "seen", "seen"]
-    other = bench.again(frontier)
+    other, opened = bench.again(frontier), bench.client.hget(bench.key("state"), "opened")
     other.forget()
-    bench.client.hset(bench.key("state"), "opened", 1)
+    until(lambda: bench.now() > int(opened), what="a later time")
     other.open_job()
     assert reasons(frontier.add(page)) == ["", ""]
     assert reasons(frontier.add(page)) == ["seen", "seen"]
+
+
+def test_a_link_is_added_after_an_operator_let_its_url_be_forgotten(bench: Bench, leased: Leased) -> None:
+    frontier = bench.frontier(profile=HOST)
+    link = Candidate("http://example.org/", "L", depth=1)
+    assert reasons(frontier.add([link]) + frontier.add([link])) == ["seen", "seen"]
+    frontier.finish(leased(frontier), VisitOutcome(200))
+    assert bench.again(frontier).desk.forget_seen("mark", [link.url]) == 1
+    assert reasons(frontier.add([link]) + frontier.add([link])) == ["", "seen"]
 
 
 def test_a_forced_link_is_queued_again(bench: Bench, leased: Leased) -> None:

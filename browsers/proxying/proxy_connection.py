@@ -1,4 +1,4 @@
-"""Connections to the recording proxies serve the requests of the plain crawler in turn, in absolute form.
+"""Connections to the recording proxies serve requests in turn: those of the plain crawler, and those to control ports.
 
 The proxy relays and records every byte of a site. So the crawler needs only the status, the fields and the body of an
 answer, and reads HTTP/1.1 with few checks (RFC 9112): what the site sent is in the archive in any case.
@@ -74,6 +74,10 @@ class ProxyResponse:
             yield from self._connection.rest()
         self._connection.is_done = self._stays
 
+    def body(self) -> bytes:
+        """Return the whole body."""
+        return b"".join(self.pieces())
+
     def values(self, name: str) -> tuple[str, ...]:
         """Return the values of a field, each by itself."""
         return tuple(value for field, value in self.fields if field == name)
@@ -92,13 +96,23 @@ class ProxyConnections:
         self._idle: dict[str, list[_Connection]] = {}
         self._lock = threading.Lock()
 
-    def get(self, host: str, port: int, target: str, headers: Mapping[str, str], seconds: float) -> ProxyResponse:
-        """Send a GET request and return the response, of which the body is not read yet.
+    def ask(
+        self,
+        host: str,
+        port: int,
+        target: str,
+        headers: Mapping[str, str],
+        seconds: float,
+        *,
+        method: str = "GET",
+        body: bytes = b"",
+    ) -> ProxyResponse:
+        """Send a request and return the response, of which the body is not read yet.
 
         The proxy may be silent for `seconds` at a time. Raises ProxyUnreachable, ConnectionLost, AnswerUnreadable and
         TimeoutError.
         """
-        request = _request(target, headers)
+        request = _request(method, target, headers) + body
         connection = self._taken(host, port)
         try:
             connection.begin(seconds)
@@ -274,9 +288,9 @@ class _Connection:
         self._buffer += piece
 
 
-def _request(target: str, headers: Mapping[str, str]) -> bytes:
-    """Return the bytes of a request. Raises ValueError for a field or target that would end its line."""
-    lines = [f"GET {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+def _request(method: str, target: str, headers: Mapping[str, str]) -> bytes:
+    """Return the head of a request. Raises ValueError for a field or target that would end its line."""
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     for line in lines:
         if _NOT_IN_FIELD.search(line):
             raise ValueError(f"{line[:100]!r} can't be sent; a line of a request has no line break")

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from support.origins.raw_origin import Close, Drip, RawOrigin, Repeat, Reset, Send, Wait
+from support.processes.waiting import until
 
-from browsers.plain import proxy_connection
-from browsers.plain.proxy_connection import (
+from browsers.proxying import proxy_connection
+from browsers.proxying.proxy_connection import (
     AnswerUnreadable,
     ConnectionLost,
     ProxyConnections,
@@ -34,9 +35,9 @@ def connections() -> Iterator[ProxyConnections]:
 
 
 def ask(connections: ProxyConnections, proxy: RawOrigin, path: str, seconds: float = 30) -> tuple[ProxyResponse, bytes]:
-    response = connections.get(proxy.address, proxy.port, path, {"Host": "example.org", "X-A": "b"}, seconds)
+    response = connections.ask(proxy.address, proxy.port, path, {"Host": "example.org", "X-A": "b"}, seconds)
     try:
-        return response, b"".join(response.pieces())
+        return response, response.body()
     finally:
         response.close()
 
@@ -178,6 +179,8 @@ def test_an_idle_connection_that_the_proxy_closed_is_passed_over(
     for number in range(1, 4):
         assert ask(connections, proxy, "/a")[1] == b"x"
         assert proxy.connections == number
+        (idle,) = connections._idle[f"{proxy.address}:{proxy.port}"]
+        until(lambda idle=idle: not idle.stands(), what="the end of the connection")
 
 
 def test_bytes_after_an_answer_are_no_answer_to_the_next_request(
@@ -194,7 +197,7 @@ def test_a_body_that_is_not_read_to_its_end_costs_the_connection(
 ) -> None:
     proxy.script("/a", Send(OK + b"Content-Length: 9\r\n\r\nhello"))
     proxy.script("/b", Send(OK + b"Content-Length: 1\r\n\r\ny"))
-    response = connections.get(proxy.address, proxy.port, "/a", {}, 30)
+    response = connections.ask(proxy.address, proxy.port, "/a", {}, 30)
     assert next(response.pieces()) == b"hello"
     response.close()
     assert ask(connections, proxy, "/b")[1] == b"y"
@@ -207,10 +210,17 @@ def test_a_port_without_a_proxy_is_unreachable(proxy: RawOrigin, connections: Pr
         ask(connections, proxy, "/a")
 
 
+def test_a_body_is_sent_with_its_method(proxy: RawOrigin, connections: ProxyConnections) -> None:
+    proxy.script("/a", Send(OK + b"Content-Length: 0\r\n\r\n"))
+    sent = {"Content-Length": "3"}
+    connections.ask(proxy.address, proxy.port, "/a", sent, 30, method="POST", body=b"x\0y").close()
+    assert proxy.visits[0].received == b"POST /a HTTP/1.1\r\nContent-Length: 3\r\n\r\nx\0y"
+
+
 @pytest.mark.parametrize("value", ["a\r\nX: y", "a\nb", "a\0"])
 def test_no_field_can_begin_another_one(proxy: RawOrigin, connections: ProxyConnections, value: str) -> None:
     with pytest.raises(ValueError, match="line break"):
-        connections.get(proxy.address, proxy.port, "/a", {"A": value}, 30)
+        connections.ask(proxy.address, proxy.port, "/a", {"A": value}, 30)
     assert proxy.visits == []
 
 
