@@ -1,4 +1,7 @@
-"""The commands `profile check`, `list` and `show` are about profile files. `profile browser` keeps logins."""
+"""The commands `profile check`, `list` and `show` are about profile files. `profile browser` keeps logins.
+
+`profile from-heritrix` converts a configuration of Heritrix.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from admin.commands.jobs.browser_profiles import browser
+from admin.commands.jobs.heritrix_profiles import from_heritrix
 from admin.options import BAD_INPUT, InputError, common, load_settings
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ def profile() -> None:
 
 
 profile.add_command(browser)
+profile.add_command(from_heritrix)
 
 
 @profile.command("check")
