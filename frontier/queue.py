@@ -29,6 +29,7 @@ from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, S
 from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
+from frontier.link_log import LinkLog
 from frontier.missing_pages import MissingPageAnswers
 from frontier.outside_queues import OutsideQueues
 from frontier.packing import pack, queue_score
@@ -69,6 +70,8 @@ class Frontier(LeaseQueue):
         self._robots = RobotsStore(self._store, settings.robots_seconds)
         self.missing_pages = MissingPageAnswers(self._store)
         self.outside = OutsideQueues(self._store)
+        self.link_log: LinkLog | None = None
+        """Rejected links are written here; None where nobody asked for it."""
 
     @classmethod
     def of(cls, redis_url: str, name: str, settings: FrontierSettings, *, timeout_seconds: float = 5) -> Self:
@@ -367,6 +370,8 @@ class Frontier(LeaseQueue):
         """Count rejected candidates, and store them for the report."""
         if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
             self._store.run("reject", *arguments)
+            if self.link_log is not None:
+                self.link_log.note(decisions)
         if switched_off := self._scope.take_switched_off():
             shown = {text: url[:SHOWN_URL] for text, url in switched_off.items()}
             with self._store.guarded():
