@@ -30,6 +30,7 @@ from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, S
 from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
+from frontier.link_log import LinkLog
 from frontier.link_memory import SEEN, LinkMemory, recalled
 from frontier.missing_pages import MissingPageAnswers
 from frontier.outside_queues import OutsideQueues
@@ -81,6 +82,8 @@ class Frontier(LeaseQueue):
         self._robots = RobotsStore(self._store, settings.robots_seconds)
         self.missing_pages = MissingPageAnswers(self._store)
         self.outside = OutsideQueues(self._store)
+        self.link_log: LinkLog | None = None
+        """Rejected links are written here; None where nobody asked for it."""
 
     @classmethod
     def of(cls, redis_url: str, name: str, settings: FrontierSettings, *, timeout_seconds: float = 5) -> Self:
@@ -390,6 +393,8 @@ class Frontier(LeaseQueue):
         """Count rejected candidates, and store them for the report."""
         if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
             self._store.run("reject", *arguments)
+            if self.link_log is not None:
+                self.link_log.note(decisions)
         self._note_switched_off()
 
     def close(self) -> None:
@@ -486,6 +491,8 @@ class Frontier(LeaseQueue):
                 self._store.client.hset(self._store.key("astray"), mapping=seeds)
         if self._note_switched_off() or timeouts:
             self._forget_links()
+        if self.link_log is not None:
+            self.link_log.note(decisions)
         return _Queued.DONE
 
     def _forget_links(self) -> None:

@@ -39,6 +39,7 @@ from browsers.visitor_choice import needs_renders
 from frontier.definition.groups import GROUP_FOLDER
 from frontier.definition.job import Job, Seed
 from frontier.lease import JobProgress
+from frontier.link_log import LinkLog
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
 
@@ -167,6 +168,8 @@ class Crawl:
         seeds = tuple(dict.fromkeys((*definition.seeds, *saved)))
         job = Job(name=run.state.name, collection=definition.collection, seeds=seeds, profile=definition.profile)
         frontier = Frontier(addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+        if settings.logs.links == "on":
+            frontier.link_log = LinkLog(run.folder, settings.logs)
         was_there = frontier.open_job(lists=settings.home / GROUP_FOLDER)
         frontier.controls.release()  # the disk watch sets a hold again if it must; the pause of an operator stays
         if why := frontier.reports.progress().paused:

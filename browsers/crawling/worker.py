@@ -22,7 +22,7 @@ from archive import crawl_log
 from archive.crawl_log import CrawlLog, LogLine
 from archive.dates import now_micros
 from archive.json_text import compact_json
-from archive.settings import BrowserSettings
+from archive.settings import BrowserSettings, LogSettings
 from archive.settings.load import Settings
 from browsers.crawling.heartbeat import LeaseHeartbeat
 from browsers.crawling.missing_pages import MissingPages
@@ -49,6 +49,7 @@ from frontier.definition.job import BEHAVIOR_FOLDER, Profile
 from frontier.definition.scope import CHAINS, REDIRECT_CHAIN, Candidate, Rejected, ScopeDecision, is_embedded
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
+from frontier.link_log import LinkLog
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
@@ -103,6 +104,7 @@ class Worker:
         log_dir: str | None = None,
         pages: BrowserSettings | None = None,
         renders: bool = False,
+        logs: LogSettings | None = None,
     ) -> None:
         """Start nothing yet. With `renders`, the worker takes the job's queue of renders, and needs a ghost."""
         self.tally = WorkerTally()
@@ -118,7 +120,10 @@ class Worker:
         self._heartbeat = heartbeat
         self._log_dir = log_dir
         self._pages = pages or BrowserSettings()
-        self._crawl_log = CrawlLog(Path(log_dir)) if log_dir else None
+        logs = logs or LogSettings()
+        self._crawl_log = CrawlLog(Path(log_dir), rotate_bytes=logs.rotate_bytes) if log_dir else None
+        if log_dir and logs.links == "on":
+            frontier.link_log = LinkLog(Path(log_dir), logs)
         self._lock = threading.Lock()
         self._own_redirects = OwnRedirects(frontier, rules, stop)
         self._missing = MissingPages(frontier, rules, stop, self._note_check) if self._pages.soft_404_check else None
@@ -429,6 +434,7 @@ def run_worker(
             log_dir=log_dir,
             pages=settings.browsers,
             renders=renders,
+            logs=settings.logs,
         )
         visits = "renders" if renders else profile.visitor
         log.info("worker %s begins: job %s, visitor %s, %d visits at once", name, job, visits, concurrency)
