@@ -12,7 +12,6 @@ from typing import Final
 
 from frontier.lease import Lease
 from frontier.packing import leased, unpack
-from frontier.seen import fingerprint
 from frontier.store import Store
 
 _ALL: Final = ""
@@ -104,7 +103,7 @@ class OutsideQueues:
 
     def held_lease(self, url: str, workers: str) -> Lease | None:
         """Return the lease of a canonical URL; None unless a worker holds it whose name begins with `workers`."""
-        id, client, key = fingerprint(url).id, self._store.client, self._store.key
+        id, client, key = self._store.fingerprint(url).id, self._store.client, self._store.key
         with self._store.guarded():
             pipeline = client.pipeline(transaction=False)
             pipeline.hget(key("lease"), id)
@@ -133,7 +132,7 @@ class OutsideQueues:
 
     def state(self, url: str) -> OutsideUrlState:
         """Return the state of a canonical URL."""
-        mark, client, key = fingerprint(url), self._store.client, self._store.key
+        mark, client, key = self._store.fingerprint(url), self._store.client, self._store.key
         with self._store.guarded():
             pipeline = client.pipeline(transaction=False)
             pipeline.hexists(key("lease"), mark.id)

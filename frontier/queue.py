@@ -42,7 +42,6 @@ from frontier.renders import RenderQueue
 from frontier.reports import Reports
 from frontier.robots import Robots
 from frontier.robots_store import RobotsStore
-from frontier.seen import fingerprint
 from frontier.store import FrontierLost, FrontierUnavailable, Store
 
 logger = logging.getLogger(__name__)
@@ -270,7 +269,7 @@ class Frontier(LeaseQueue):
         for chunk in batched(accepted, _CHUNK):
             arguments: list[str | int] = []
             for candidate in chunk:
-                mark = fingerprint(candidate.url)
+                mark = self._store.fingerprint(candidate.url)
                 arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             found = list(self._store.run("now", *arguments))
             if not found:
@@ -292,7 +291,7 @@ class Frontier(LeaseQueue):
         for chunk in batched(changes, _CHUNK):
             arguments: list[str | int] = [round(1000 * rules.min_seconds)]
             for url, changed in chunk:
-                arguments += [fingerprint(url).id, changed]
+                arguments += [self._store.fingerprint(url).id, changed]
             sooner += int(self._store.run("changed", *arguments))
         return sooner
 
@@ -338,7 +337,7 @@ class Frontier(LeaseQueue):
             with self._store.guarded():
                 pipeline = self._store.client.pipeline(transaction=False)
                 for url in chunk:
-                    mark = fingerprint(url, self.job.profile.seen)
+                    mark = self._store.fingerprint(url)
                     pipeline.sadd(self._store.key(f"seen:{mark.bucket}"), mark.id)
                 pipeline.execute()
 
@@ -404,6 +403,7 @@ class Frontier(LeaseQueue):
 
     def _use(self, job: Job) -> None:
         self.job = job
+        self._store.seen = job.profile.seen
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
         self._scope = Scope(job)
         self.sheets = self._scope.sheets
@@ -514,7 +514,7 @@ class Frontier(LeaseQueue):
         """Return the arguments of add.lua."""
         arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
         for candidate in candidates:
-            mark = fingerprint(candidate.url, self.job.profile.seen)
+            mark = self._store.fingerprint(candidate.url)
             is_own_seed = candidate.is_seed and not candidate.hop_path
             arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]

@@ -14,7 +14,6 @@ from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import Candidate
 from frontier.lease import JobProgress, RenderProgress, Wait, WaitKind
 from frontier.packing import unpack
-from frontier.seen import fingerprint
 from frontier.store import RENDERS, Store
 
 type UrlState = Literal["queued", "leased", "failed", "excluded"]
@@ -353,7 +352,7 @@ class Reports:
 
     def revisit(self, url: str) -> RevisitReport | None:
         """Return the report of a canonical URL; None when the job does not know the URL."""
-        mark, store = fingerprint(url), self._store
+        mark, store = self._store.fingerprint(url), self._store
         with store.guarded():
             pipeline = store.client.pipeline(transaction=False)
             pipeline.time()

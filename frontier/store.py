@@ -70,7 +70,8 @@ from redis.retry import Retry
 
 from archive.settings.values.cluster_url import is_cluster, named_server
 from archive.settings.values.redacted import without_secrets
-from frontier.seen import BUCKETS
+from frontier.definition.job import SeenRules
+from frontier.seen import BUCKETS, Fingerprint, fingerprint
 
 type ScriptArgument = bytes | str | int | float
 
@@ -128,6 +129,8 @@ class Store:
         self.root = f"gf:{{{shard}}}:{job}"
         self._jobs = _jobs_key(shard)
         self._address = without_secrets(url)
+        self.seen = SeenRules()
+        """The rules by which the job takes URLs for the same one."""
         with self.guarded():
             self.client = connect(url, timeout_seconds)
 
@@ -140,6 +143,10 @@ class Store:
     def key(self, name: str) -> str:
         """Return a key of the job."""
         return f"{self.root}:{name}"
+
+    def fingerprint(self, url: str) -> Fingerprint:
+        """Return the fingerprint of a canonical URL in this job."""
+        return fingerprint(url, self.seen)
 
     def host_key(self, host: str) -> str:
         """Return the key of a host, which all jobs of the shard share."""
