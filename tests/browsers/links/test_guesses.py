@@ -144,3 +144,14 @@ def test_scripts_are_known_by_their_type_or_name(content_type: str) -> None:
 def test_any_script_ends(script: str) -> None:
     for url in found(script):
         assert url
+
+
+@pytest.mark.parametrize(
+    ("hop_path", "expected"), [("L", True), ("XL", True), ("LE", True), ("X", False), ("LXR", False), ("LXE", False)]
+)
+def test_a_page_to_which_a_guess_leads_gives_no_guesses(hop_path: str, expected: bool) -> None:
+    html = b"<script>go('/next.html')</script><a href=/link>"
+    links = links_of(PAGE, 200, {"content-type": "text/html"}, html, hop_path=hop_path).links
+
+    assert [link.hop for link in links] == (["L", "X"] if expected else ["L"])
+    assert len(found("go('/next.html')", hop_path=hop_path)) == 1  # a script does
