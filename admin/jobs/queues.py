@@ -129,14 +129,14 @@ def host_queues(frontier: Frontier, most: int) -> list[HostQueue]:
     return [queue for queue in found if queue.queued or queue.aside or queue.visits]
 
 
-def host_content(frontier: Frontier, host: str, most: int) -> HostContent:
-    """Return the URLs of a host, at most `most` of each kind."""
+def host_content(frontier: Frontier, host: str, most: int, *, looked_at: int = _LOOKED_AT) -> HostContent:
+    """Return the URLs of a host, at most `most` of each kind. So many resting URLs of all hosts are looked at."""
     desk = frontier.desk
     return HostContent(
         frontier.reports.host_queue(host),
         desk.leased_of(host, most),
         desk.waiting(host, most),
-        desk.resting_of(host, most, looked_at=_LOOKED_AT),
+        desk.resting_of(host, most, looked_at=looked_at),
     )
 
 

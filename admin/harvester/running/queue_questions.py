@@ -14,6 +14,8 @@ from frontier.queues.url_search import SearchTimeOver, TimedSearch
 MOST_URLS: Final = 200
 SECONDS: Final = 10.0
 """A search ends after this time, since the harvester watches over the limits of domains meanwhile."""
+_LOOKED_AT: Final = 20_000
+"""Resting URLs of all hosts that are looked at for those of one host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class FoundUrls:
 
 def urls_of_host(frontier: Frontier, host: str) -> FoundUrls:
     """Return the URLs of a host: those that are visited, those that wait in their order, and those that rest."""
-    found = host_content(frontier, host, MOST_URLS)
+    found = host_content(frontier, host, MOST_URLS, looked_at=_LOOKED_AT)
     entries = [*found.leased, *found.waiting, *found.resting]
     is_whole = len(found.waiting) >= found.queue.queued and len(entries) <= MOST_URLS
     text = f"{found.queue.queued} queued, {len(found.leased)} being visited, {len(found.resting)} resting"
