@@ -151,10 +151,11 @@ KEYS: Final[tuple[HeritrixKey, ...]] = (
     ),
     HeritrixKey(
         "metadata", "robotsPolicyName", "mapped", "robots",
-        "robotsTxtOnly becomes obey; another policy is named and not mapped", "obey", _robots,
+        "robotsTxtOnly becomes obey, and nofollow of pages is never obeyed; other policies are not mapped", "obey",
+        _robots,
     ),
     HeritrixKey(
-        "metadata", "jobName", "not-mapped", "", "a job gets its name at its start; give it by `ghostfleet crawl --job`"
+        "metadata", "jobName", "not-mapped", "", "a job gets its name at its start; give it by `--job`"
     ),
     *(
         HeritrixKey("metadata", name, "not-mapped", "", _WARCINFO)

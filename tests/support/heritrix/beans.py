@@ -81,7 +81,7 @@ def configuration(*more: str, scope: str | None = None, simple: str = "", beans:
         + '<bean id="metadata" class="org.archive.modules.CrawlMetadata" autowire="byName">'
         + '<property name="operatorContactUrl" value="[see override above]"/></bean>\n'
         + '<bean id="seeds" class="org.archive.modules.seeds.TextSeedModule"><property name="textSource">'
-        + '<bean class="org.archive.spring.ConfigString"><property name="value"><value># above</value></property></bean>'
+        + '<bean class="org.archive.spring.ConfigString"><property name="value"><value># a</value></property></bean>'
         + "</property></bean>\n"
         + chosen
         + (usual if beans else "")
