@@ -284,7 +284,7 @@ class Worker:
             via=lease.via or "",
             source=lease.source or "",
             mime=mime,
-            annotations=annotations,
+            annotations=annotations if annotates else (*crawl_log.try_notes(lease.attempt), *annotations),
             extra={crawl_log.ANNOTATES: True} if annotates else {},
         )
         self._crawl_log.append([line.text()])
@@ -355,6 +355,7 @@ class Worker:
             source=lease.source,
             log_dir=self._log_dir,
             cookies=lease.cookies,
+            attempt=lease.attempt,
         )
 
 
