@@ -186,6 +186,11 @@ def derived_line(
     ).text()
 
 
+def try_notes(attempt: int) -> tuple[str, ...]:
+    """Return the annotation of a further try of a URL, as Heritrix writes it: `2t` for the second one."""
+    return (f"{attempt}t",) if attempt > 1 else ()
+
+
 def revisit_notes(original: Original, size: int) -> tuple[str, ...]:
     """Return the annotations of an exchange of so many bytes, head and body, whose payload is that capture's.
 

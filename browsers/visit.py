@@ -77,6 +77,8 @@ class VisitOrder:
     """The beginning of the names of the WARC files; None for that of the collection."""
     cookies: str = ""
     """The cookies that a chain of redirects to this URL has set (`browsers.plain.chain_cookies`)."""
+    attempt: int = 1
+    """The number of the try."""
 
 
 @dataclass(frozen=True, slots=True)

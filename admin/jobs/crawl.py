@@ -34,11 +34,13 @@ from admin.jobs.tally import JobTally
 from admin.jobs.watch import JobWatch
 from archive.dates import iso_date, now_micros
 from archive.program_name import command
+from archive.rotated_log import removed_parts
 from archive.settings.load import Settings
 from browsers.visitor_choice import needs_renders
 from frontier.definition.groups import GROUP_FOLDER
 from frontier.definition.job import Job, Seed
 from frontier.lease import JobProgress
+from frontier.link_log import FILE_NAME as LINK_FILE
 from frontier.link_log import LinkLog
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
@@ -250,7 +252,10 @@ class Crawl:
         seconds = run.state.seconds + meter.seconds
         ended, total = iso_date(now_micros()), meter.tally.all.total
         status = f"{ending.state} ({ending.reason})" if ending.reason else ending.state.value
-        facts = JobFacts(run.state.name, status, seconds, remaining, run.state.started, ended, ending, progress)
+        removed = tuple(removed_parts(run.folder / LINK_FILE))
+        facts = JobFacts(
+            run.state.name, status, seconds, remaining, run.state.started, ended, ending, progress, removed
+        )
         write_reports(run.folder, meter.tally, facts)
         run.save_report(report_json(meter.tally, facts))
         run = run.save(

@@ -12,6 +12,7 @@ from admin.jobs.ending import JobEnding
 from admin.jobs.states import HostState, JobState
 from admin.jobs.tally import HostCount, JobTally, SourceCount
 from archive.files import replacement
+from archive.rotated_log import RemovedPart
 from frontier.lease import JobProgress, RenderProgress
 from frontier.rejections import SLOW_PATTERN
 from frontier.reports import RejectedLink
@@ -36,6 +37,8 @@ class JobFacts:
     """The final states."""
     progress: JobProgress | None = None
     """The frontier's counts; None when the frontier could not be asked."""
+    removed_links: tuple[RemovedPart, ...] = ()
+    """Files of links.log that were removed, since the log may have only so many."""
 
 
 def write_reports(folder: Path, tally: JobTally, facts: JobFacts) -> list[Path]:
@@ -88,6 +91,8 @@ def frontier_report(facts: JobFacts) -> Iterator[str]:
                 yield f"patterns passed over, as their search took too long: {count}"
             else:
                 yield f"rejected as {reason}: {count}"
+    for part in facts.removed_links:
+        yield f"removed at {part.time}, since links.log had too many files: {part.file} with {part.lines} links"
     for text, url in sorted(ending.switched_off.items()):
         yield f"pattern switched off, as its search took too long, for instance in {url}: {text}"
     yield ""
@@ -136,6 +141,7 @@ def report_json(tally: JobTally, facts: JobFacts) -> dict[str, Any]:
         "ghost_trouble": dict(tally.ghost_errors.most_common()),
         "page_flaws": dict(tally.page_flaws.most_common()),
         "files": dict(sorted(tally.files.items())),
+        "removed_link_files": [asdict(part) for part in facts.removed_links],
     }
 
 

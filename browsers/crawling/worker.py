@@ -285,7 +285,7 @@ class Worker:
             via=lease.via or "",
             source=lease.source or "",
             mime=mime,
-            annotations=annotations,
+            annotations=annotations if annotates else (*crawl_log.try_notes(lease.attempt), *annotations),
             extra={crawl_log.ANNOTATES: True} if annotates else {},
         )
         self._crawl_log.append([line.text()])
@@ -356,6 +356,7 @@ class Worker:
             source=lease.source,
             log_dir=self._log_dir,
             cookies=lease.cookies,
+            attempt=lease.attempt,
         )
 
 

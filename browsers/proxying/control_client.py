@@ -44,6 +44,8 @@ class SessionRequest:
     page_url: str | None = None
     mode: Literal["record", "replay", "patch", "live"] = "record"
     hop_path: str = ""
+    attempt: str = ""
+    """The number of the try, when it is not the first one."""
     via: str | None = None
     source: str | None = None
     log_dir: str | None = None
@@ -85,6 +87,7 @@ class SessionRequest:
             page_id=page_id,
             page_url=order.url,
             hop_path=order.hop_path,
+            attempt=str(order.attempt) if order.attempt > 1 else "",
             via=order.via,
             source=order.source,
             log_dir=order.log_dir,
