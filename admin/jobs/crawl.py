@@ -37,8 +37,8 @@ from archive.program_name import command
 from archive.rotated_log import removed_parts
 from archive.settings.load import Settings
 from browsers.visitor_choice import needs_renders
-from frontier.definition.groups import GROUP_FOLDER
 from frontier.definition.job import Job, Seed
+from frontier.definition.list_files import LIST_FOLDER
 from frontier.lease import JobProgress
 from frontier.link_log import FILE_NAME as LINK_FILE
 from frontier.link_log import LinkLog
@@ -172,7 +172,7 @@ class Crawl:
         frontier = Frontier(addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         if settings.logs.links == "on":
             frontier.link_log = LinkLog(run.folder, settings.logs)
-        was_there = frontier.open_job(lists=settings.home / GROUP_FOLDER)
+        was_there = frontier.open_job(lists=settings.home / LIST_FOLDER)
         frontier.controls.release()  # the disk watch sets a hold again if it must; the pause of an operator stays
         if why := frontier.reports.progress().paused:
             self._display.note(

@@ -39,7 +39,7 @@ from archive import crawl_log
 from archive.dates import now_micros
 from archive.json_text import parsed_object
 from archive.settings.load import Settings
-from frontier.definition.groups import GROUP_FOLDER
+from frontier.definition.list_files import LIST_FOLDER
 from frontier.lease import JobProgress
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
@@ -302,7 +302,7 @@ class ControlLoop:
         return CommandOutcome(f"limits of {domain}: {', '.join(said)}{again}")
 
     def _carried_out(self, command: PendingCommand, frontier: Frontier | None) -> CommandOutcome:
-        return carry_out(command, frontier, lists=self._settings.home / GROUP_FOLDER)
+        return carry_out(command, frontier, lists=self._settings.home / LIST_FOLDER)
 
     def _view(self) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
         """Return the numbers of the progress view, and the hosts with the longest queues."""
