@@ -45,11 +45,15 @@ COMMANDS: Final = {
     "queue": Entry(
         "admin.commands.jobs.queue:queue", "Show the queued URLs of a job; add, delete, export, import or block them."
     ),
+    "revisit": Entry(
+        "admin.commands.jobs.revisits:revisit", "Show when a running job visits a URL again, or let it visit URLs now."
+    ),
     "log": Entry(
         "admin.commands.jobs.log:log",
         "Analyse the crawl.log of a job, or of Heritrix: time lines, hosts, search, indicators, alerts.",
     ),
-    "profile": Entry("admin.commands.jobs.profiles:profile", "Check the profile of a crawl."),
+    "profile": Entry("admin.commands.jobs.profiles:profile", "Check, list and show profiles of crawls."),
+    "scope": Entry("admin.commands.jobs.scope:scope", "Ask why URLs are in or out of the scope of a crawl."),
     "check": Entry(
         "admin.commands.collections.checking:check", "Validate WARC files and report problems with file and offset."
     ),
@@ -122,6 +126,12 @@ COMMANDS: Final = {
         "admin.commands.processes.roles:worker", "Run one worker of a cluster, which visits URLs of a job."
     ),
     "indexer": Entry("admin.commands.processes.roles:indexer", "Run the indexer of a cluster, which also serves CDX."),
+    "intake": Entry(
+        "admin.commands.jobs.doors:intake", "Take URLs for a running job from the messages of a broker (AMQP)."
+    ),
+    "frontier": Entry(
+        "admin.commands.jobs.doors:frontier", "Serve the queues of a running job to other crawlers (URLFrontier)."
+    ),
     "bench": Entry("bench.cli:bench", "Measure this installation and other recording proxies on this machine."),
 }
 HIDDEN: Final = {

@@ -16,11 +16,13 @@ import click
 from rich.console import Console
 
 from admin.models.errors import DatabaseRefused, UseCaseError
+from bench import crawl as crawl_bench
 from bench import frontier as frontier_bench
 from bench import ghosts as ghost_bench
 from bench import harvests as harvesting
 from bench import hostile_neighbours, soak
 from bench import qa as qa_bench
+from bench import revisits as revisit_bench
 from bench.corpus import FILES
 from bench.faults.cli import faults
 from bench.filled_database import Amounts
@@ -45,9 +47,12 @@ def bench() -> None:
 
 
 def _listed(_: click.Context, parameter: click.Parameter, value: str) -> list[str]:
-    known = {"schemes": SCHEMES, "kinds": (*HOSTILE_KINDS, hostile_neighbours.ALL), "sites": ghost_bench.SITES}.get(
-        parameter.name or "", tuple(KINDS)
-    )
+    known = {
+        "schemes": SCHEMES,
+        "crawlers": crawl_bench.CRAWLERS,
+        "kinds": (*HOSTILE_KINDS, hostile_neighbours.ALL),
+        "sites": ghost_bench.SITES,
+    }.get(parameter.name or "", tuple(KINDS))
     names = [name.strip() for name in value.split(",") if name.strip()]
     for name in names:
         if name not in known:
@@ -204,6 +209,47 @@ def qa(pages: int, workers: int, as_data: bool) -> None:
 
 
 @bench.command()
+@click.option("--pages", default=5_000, show_default=True, type=click.IntRange(1), help="Pages of the site.")
+@click.option("--hosts", default=50, show_default=True, type=click.IntRange(1), help="Hosts of the site.")
+@click.option("--workers", default=16, show_default=True, type=click.IntRange(1, 256), help="Pages visited at once.")
+@click.option(
+    "--peers",
+    "crawlers",
+    default=",".join(crawl_bench.CRAWLERS),
+    show_default=True,
+    callback=_listed,
+    help="Crawlers to measure.",
+)
+@click.option("--profile", is_flag=True, help="Show the three largest costs of one of our workers.")
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def crawl(pages: int, hosts: int, workers: int, crawlers: Sequence[str], profile: bool, as_data: bool) -> None:
+    """Measure a crawl without a browser, beside scrapy that crawls through warcprox.
+
+    The site is on this machine: pages of 5 KB with 39 links, most of which lead to pages that are known already. Each
+    page must be in a WARC file at the end, and no host has to wait. Peers, and py-spy for --profile, are installed from
+    PyPI into environments of their own.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no process stays behind
+    if hosts > pages:
+        raise click.BadParameter(f"{hosts} is more than --pages {pages}; each host has a page", param_hint="--hosts")
+    if not ghost_bench.is_measurable():
+        raise click.ClickException("this bench reads memory from /proc/PID/smaps_rollup, which only Linux has")
+    plan = crawl_bench.CrawlPlan(pages, hosts, workers, crawlers, profile)
+    try:
+        found = crawl_bench.measure(plan, lambda text: click.echo(text, err=True))
+    except (crawl_bench.CrawlBenchFailed, PeerUnavailable) as error:
+        raise click.ClickException(str(error)) from None
+    if as_data:
+        click.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
+    else:
+        Console(width=max(Console().width, TABLE_WIDTH)).print(crawl_bench.table(plan, found))
+        for line in crawl_bench.lines(found):
+            click.echo(line)
+    if any(one.kept < pages for one in found if one.crawler == OURS):
+        raise click.ClickException("pages of our crawl are in no WARC file; the column lost has their number")
+
+
+@bench.command()
 @click.option("--hosts", default=1_000, show_default=True, type=click.IntRange(1), help="Hosts of the URLs.")
 @click.option("--urls", default=50_000, show_default=True, type=click.IntRange(1), help="URLs in the queue.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1), help="Processes that claim URLs.")
@@ -221,6 +267,25 @@ def frontier(hosts: int, urls: int, workers: int, as_data: bool) -> None:
         click.echo(json.dumps(dataclasses.asdict(found), indent=1))
     else:
         Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.table(found))
+
+
+@bench.command()
+@click.option("--pages", default=40, show_default=True, type=click.IntRange(1), help="Pages of each rate of change.")
+@click.option("--days", default=30.0, show_default=True, type=click.FloatRange(1, 3_650), help="Simulated days.")
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def revisits(pages: int, days: float, as_data: bool) -> None:
+    """Compare schedules of continuous crawls in simulated time: fetches, missed changes, staleness.
+
+    Pages change at known rates. The frontier and a Redis of its own decide which page is visited when.
+    """
+    try:
+        found = revisit_bench.measure(pages, days, lambda text: click.echo(text, err=True))
+    except RedisProblem as error:
+        raise click.ClickException(str(error)) from error
+    if as_data:
+        click.echo(json.dumps([dataclasses.asdict(each) for each in found], indent=1))
+    else:
+        Console(width=max(Console().width, TABLE_WIDTH)).print(revisit_bench.table(found))
 
 
 @bench.command("soak")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from frontier.definition.job import DeviceOverrides, Limits, PolitenessOverrides, Profile
+from frontier.definition.job import DeviceOverrides, Limits, PolitenessOverrides, Profile, RevisitRules, SeenRules
 
 TARGET: Final = Path(__file__).resolve().parent / "reference" / "profiles.md"
 EXAMPLES: Final = TARGET.with_suffix("")
@@ -18,8 +18,11 @@ HEAD: Final = """\
 A profile says how a job harvests. `ghostfleet crawl --profile FILE` reads it as YAML when its name ends in `.yaml` or
 `.yml`, as JSON when it ends in `.json`, and otherwise as TOML. Every key may be left out. The options of the command
 line win over the profile; `--include`, `--exclude` and `--header` are added to it. An unknown key is an error that
-suggests the nearest one. `ghostfleet profile check FILE` says whether a profile can be used, and prints it with every
-key in force. Each run keeps its profile as `profile.json` in its folder.
+suggests the nearest one. `ghostfleet profile check FILE` names everything that is wrong with a profile, each with its
+file and line, or prints it with every key in force. Each run keeps its profile as `profile.json` in its folder.
+
+A file may begin with `extends: [polite, traps.yaml]`: the values of these profiles come first
+([Scope and rules](../how-to/scope-and-rules.md#profiles-that-extend-others)).
 
 YAML is read by version 1.2: `yes` and `on` are texts, `true` and `null` are not. A file may have 1 MB, 20,000 lines
 and 5,000 keys. Anchors, aliases, tags, directives and keys that are given twice are refused.
@@ -40,6 +43,9 @@ The first case that applies decides:
 | 5 | is embedded, guessed, or a redirect's target | taken within `embed_hops`, `speculative_hops`, `redirect_hops` |
 | 6 | any other | rejected |
 
+The list `rules` comes after these cases, and the last of its rules that decides about the link counts:
+[Scope and rules](../how-to/scope-and-rules.md).
+
 An unfinished job can continue with other limits, politeness, headers and visitor, but not with another scope.
 
 ## Headers and secrets
@@ -58,14 +64,21 @@ GROUPS: Final = (
         Limits,
         "The end of a job before its frontier is empty. A limit of an unfinished job can be raised.\n",
     ),
+    (
+        "[seen]",
+        SeenRules,
+        "URLs that have the same form after these changes are visited once. Heritrix calls them rules of"
+        " canonicalisation.\n",
+    ),
     ("[politeness]", PolitenessOverrides, "A key that is left out follows the setting `frontier.` of the same name.\n"),
     (
         "[device]",
         DeviceOverrides,
         "A key that is left out follows the setting `browsers.` of that subject. The User-Agent is `user_agent`.\n",
     ),
+    ("[revisit]", RevisitRules, "[Crawl a site continuously](../how-to/crawl.md#crawl-continuously).\n"),
 )
-TABLES: Final = ("limits", "politeness", "device")
+TABLES: Final = ("limits", "seen", "politeness", "device", "revisit")
 """Keys of the profile that have a section of their own."""
 
 

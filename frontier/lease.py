@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from archive.url import host_of
+from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import LINK_HOPS, Candidate, Priority
 
 MAX_LOST: Final = 2
@@ -42,6 +43,8 @@ class Lease:
     """The cookies that the chain of redirects to this URL has set (`browsers.plain.chain_cookies`)."""
     lost: int = 0
     """Earlier leases of this URL that expired because their workers were gone."""
+    history: RevisitHistory | None = None
+    """The history that earlier visits of a continuous crawl made; None for the first visit."""
 
     @property
     def host(self) -> str:
@@ -65,7 +68,7 @@ class Lease:
 class Pause:
     """No URL may be visited now; the worker claims again after this time.
 
-    `why` is politeness, busy, paused or opening.
+    `why` is politeness, busy, paused, opening, or due: all that is left are visits that are not due yet.
     """
 
     seconds: float
@@ -100,6 +103,10 @@ class WaitKind(StrEnum):
     """A visit of this job must end."""
     HELD = "held"
     """A visit of another job must end."""
+    DUE = "due"
+    """The URLs of a continuous crawl are not due again yet."""
+    GROUP = "group"
+    """The queue group of the host has all its visits, or its delay must end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +190,8 @@ class JobProgress:
     """Number of seeds that were added to the running job."""
     waits: tuple[Wait, ...] = ()
     """Some waiting hosts and URLs, in the order in which they are due."""
+    revisits: int = 0
+    """URLs that will be visited again. They are not among the queued ones."""
     renders: RenderProgress = RenderProgress()
     """The queue of renders (`frontier.renders`). Its URLs are not among the other counts."""
 

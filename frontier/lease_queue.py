@@ -14,9 +14,10 @@ from typing import Any, Final
 
 from archive import crawl_log
 from archive.settings import FrontierSettings
+from frontier.definition.revisit import RevisitHistory
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.packing import EndedVisit, leased, unpack
-from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, next_step
+from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, delay_ms, next_step
 from frontier.store import Store
 
 logger = logging.getLogger(__name__)
@@ -39,29 +40,40 @@ class LeaseQueue(ABC):
         """Return the rules of politeness of the job."""
 
     @abstractmethod
+    def politeness_of(self, url: str) -> Politeness:
+        """Return the rules of politeness for a URL: those of the job, with the values of sheets."""
+
+    @abstractmethod
     def rejecting(self, url: str, scope_length: int) -> str | None:
         """Return the pattern of an operator that is found in a URL; None when there is none.
 
         `scope_length` is the number of changes of the scope so far.
         """
 
-    def claim(self, worker: str) -> Claim:
+    @abstractmethod
+    def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
+        """Look up the queue groups of these hosts, and store them for all workers."""
+
+    def claim(self, worker: str, *, lease_seconds: float | None = None) -> Claim:
         """Return the next URL for this worker, or the reason why there is none. Each worker has its own name.
 
-        Raises FrontierLost when Redis has lost the job.
+        The lease lasts `lease_seconds`, by default as long as the setting says. Raises FrontierLost when Redis has lost
+        the job.
         """
         token, rules = secrets.token_hex(8), self.politeness
-        lease_ms = round(self._settings.lease_seconds * 1000)
+        lease_ms = round((lease_seconds or self._settings.lease_seconds) * 1000)
         while True:
             answer = self._store.run("claim", worker, token, lease_ms, rules.per_host, rules.max_retries)
             match answer[0]:
                 case b"lease":
-                    lease = self._lease(answer, worker, token)
+                    lease = self._lease(answer, worker, token, lease_ms / 1000)
                     if lease is not None and not self._is_rejected(lease, answer[-1]):
                         return lease
                     token = secrets.token_hex(8)
                 case b"pause":
                     return Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode())
+                case b"group":
+                    self.assign_groups(answer[1].decode(), [host.decode("utf-8", "replace") for host in answer[2]])
                 case b"stopped":
                     return JobStopped(answer[1].decode("utf-8", "replace"))
                 case _:
@@ -74,7 +86,9 @@ class LeaseQueue(ABC):
         second call with the same lease returns the first answer. `LeaseEnding.STALE`, which is false, means that the
         lease had expired and nothing was changed.
         """
-        step = next_step(outcome, self.politeness, attempt=lease.attempt, host_failures=lease.host_failures)
+        step = next_step(
+            outcome, self.politeness_of(lease.url), attempt=lease.attempt, host_failures=lease.host_failures
+        )
         ending = self._end(lease, step, outcome)
         if not ending:
             logger.warning("job %s: the outcome of %s was dropped, since its lease is over", self.name, lease.url)
@@ -88,7 +102,7 @@ class LeaseQueue(ABC):
         The URL rests as after a failure, and fails when its retries are used up. With `counts=False`, as when a worker
         is stopped, the URL is queued at once and this was no try.
         """
-        rules = self.politeness
+        rules = self.politeness_of(lease.url)
         if not counts:
             step = Step(LeaseEnding.AGAIN)
         else:
@@ -97,6 +111,12 @@ class LeaseQueue(ABC):
         ending = self._end(lease, step, VisitOutcome(crawl_log.RUNTIME), counts=counts)
         logger.info("job %s: %s was given back (%s): %s", self.name, lease.url, reason, ending or "stale")
         return ending
+
+    def visit_again(self, lease: Lease, outcome: VisitOutcome, seconds: float) -> LeaseEnding:
+        """Finish a visit whose worker wants the URL back after `seconds`. This was no try, and the host rests."""
+        rest = delay_ms(outcome.duration_ms, self.politeness_of(lease.url), outcome.crawl_delay_seconds)
+        step = Step(LeaseEnding.AGAIN, url_wait_ms=round(seconds * 1000), host_wait_ms=rest)
+        return self._end(lease, step, outcome, counts=False)
 
     def renew(self, lease: Lease) -> bool:
         """Extend a lease to its full time from now. Return False when the lease is over."""
@@ -126,7 +146,7 @@ class LeaseQueue(ABC):
         self._end(lease, Step(LeaseEnding.EXCLUDED), VisitOutcome(crawl_log.OUT_OF_SCOPE))
         return True
 
-    def _lease(self, answer: Sequence[Any], worker: str, token: str) -> Lease | None:
+    def _lease(self, answer: Sequence[Any], worker: str, token: str, seconds: float) -> Lease | None:
         """Return the lease in an answer; None, after the URL failed, when its record is damaged."""
         id, record, tries, failures = answer[1].decode(), answer[2], int(answer[3]), int(answer[4])
         candidate = unpack(record)
@@ -144,10 +164,12 @@ class LeaseQueue(ABC):
             tries=tries,
             failures=failures,
             lost=int(answer[5]),
-            seconds=self._settings.lease_seconds,
+            seconds=seconds,
+            history=answer[6].decode("utf-8", "replace"),
         )
 
     def _end(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> LeaseEnding:
+        history = self._history_after(lease, step.ending, outcome)
         ended = EndedVisit(
             lease.id,
             lease.token,
@@ -159,15 +181,21 @@ class LeaseQueue(ABC):
             host_wait_ms=step.host_wait_ms,
             host_failed=step.host_failed,
             is_try=counts,
-            most_failures=self.politeness.host_failures,
+            most_failures=self.politeness_of(lease.url).host_failures,
             bytes=outcome.bytes,
             is_document=outcome.is_document,
             urls=outcome.urls,
             seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
             render_ms=outcome.duration_ms,
             fetched=self._fetched_by_render(outcome),
+            revisit=history.packed() if history is not None else "",
+            revisit_ms=1000 * history.interval_seconds if history is not None else 0,
         )
         return LeaseEnding(self._store.run("finish", ended.packed()).decode())
+
+    def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
+        """Return the history of a URL that is to be visited again; None for any other URL."""
+        return None
 
     def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
         """Return the ids of the URLs that a render fetched."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from archive.json_text import compact_json
+from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import Candidate, Priority, is_embedded
 from frontier.lease import Lease
 
@@ -66,7 +67,16 @@ def queue_score(candidate: Candidate) -> int:
 
 
 def leased(
-    candidate: Candidate, *, id: str, token: str, worker: str, tries: int, failures: int, lost: int, seconds: float
+    candidate: Candidate,
+    *,
+    id: str,
+    token: str,
+    worker: str,
+    tries: int,
+    failures: int,
+    lost: int,
+    seconds: float,
+    history: str = "",
 ) -> Lease:
     """Return the lease of a candidate."""
     return Lease(
@@ -85,6 +95,7 @@ def leased(
         seconds=seconds,
         cookies=candidate.cookies,
         lost=lost,
+        history=RevisitHistory.unpacked(history),
     )
 
 
@@ -115,6 +126,10 @@ class EndedVisit:
     """The duration of a render."""
     fetched: Sequence[str] = ()
     """The ids of the URLs that a render fetched."""
+    revisit: str = ""
+    """The packed history of a URL that is to be visited again; empty for any other URL."""
+    revisit_ms: int = 0
+    """The time until that visit is due."""
 
     def packed(self) -> str:
         """Return the JSON object."""

@@ -6,14 +6,16 @@ longer Crawl-Delay of robots.txt is obeyed up to a maximum of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Final, Self
 
 from archive import crawl_log
 from archive.settings import FrontierSettings
 from frontier.definition.job import PolitenessOverrides
+from frontier.definition.sheets import NO_VALUES, SheetValues
 
 _EXCLUDED: Final = frozenset(
     {
@@ -50,6 +52,15 @@ _URL_TROUBLE: Final = frozenset(
 )
 """Temporary failures that may concern this URL only, after which only the URL rests."""
 _MAX_DOUBLINGS: Final = 40
+_IN_MS: Final = {
+    "min_delay_seconds": "min_delay_ms",
+    "max_delay_seconds": "max_delay_ms",
+    "max_crawl_delay_seconds": "max_crawl_delay_ms",
+    "retry_seconds": "retry_ms",
+    "max_retry_seconds": "max_retry_ms",
+}
+POLITE_KEYS: Final = (*_IN_MS, "delay_factor", "host_failures", "max_retries")
+"""The keys of sheets that change politeness."""
 
 
 class LeaseEnding(StrEnum):
@@ -100,6 +111,10 @@ class Politeness:
             dns_retry_ms=_ms(rules.dns_retry_seconds),
         )
 
+    def with_values(self, values: SheetValues) -> Self:
+        """Return the rules with the values that sheets give to a URL."""
+        return _with_values(self, values) if values is not NO_VALUES else self
+
 
 @dataclass(frozen=True, slots=True)
 class VisitOutcome:
@@ -122,6 +137,8 @@ class VisitOutcome:
     """The URL is not tried again, with any code."""
     fetched: tuple[str, ...] = ()
     """The other canonical URLs that a render fetched."""
+    digest: str = ""
+    """Eight bytes of the payload's BLAKE2b digest in hexadecimal, for a continuous crawl; empty when there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +149,19 @@ class Step:
     url_wait_ms: int = 0
     host_wait_ms: int = 0
     host_failed: bool = False
+
+
+@lru_cache(maxsize=1024)
+def _with_values[P: Politeness](rules: P, values: SheetValues) -> P:
+    own = {key: value for key, value in values.given().items() if key in POLITE_KEYS}
+    changes = {_IN_MS.get(key, key): _ms(value) if key in _IN_MS else value for key, value in own.items()}
+    changed = replace(rules, **changes)
+    # A longer pause of a sheet is not cut by a maximum that the sheet does not know.
+    if values.max_delay_seconds is None:
+        changed = replace(changed, max_delay_ms=max(changed.max_delay_ms, changed.min_delay_ms))
+    if values.max_retry_seconds is None:
+        changed = replace(changed, max_retry_ms=max(changed.max_retry_ms, changed.retry_ms))
+    return changed
 
 
 def next_step(outcome: VisitOutcome, rules: Politeness, *, attempt: int, host_failures: int) -> Step:

@@ -38,7 +38,6 @@ from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.packing import pack, queue_score
 from frontier.politeness import Politeness, VisitOutcome
-from frontier.seen import fingerprint
 from frontier.store import Store
 
 
@@ -60,6 +59,14 @@ class JobRules(Protocol):
         """Return the rules of politeness of the job."""
         ...
 
+    def politeness_of(self, url: str) -> Politeness:
+        """Return the rules of politeness for a URL."""
+        ...
+
+    def max_links(self, url: str) -> int:
+        """Return how many links are taken from a page."""
+        ...
+
     def decide(self, candidates: Iterable[Candidate], most: int) -> list[ScopeDecision]:
         """Return whether candidates are in scope."""
         ...
@@ -70,6 +77,10 @@ class JobRules(Protocol):
 
     def rejecting(self, url: str, scope_length: int) -> str | None:
         """Return the pattern of an operator that is found in a URL; None when there is none."""
+        ...
+
+    def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
+        """Look up the queue groups of these hosts."""
         ...
 
 
@@ -86,21 +97,25 @@ class RenderQueue(LeaseQueue):
         """Return the rules of politeness of the job."""
         return self._frontier.politeness
 
+    def politeness_of(self, url: str) -> Politeness:
+        """Return the rules of politeness for a URL."""
+        return self._frontier.politeness_of(url)
+
     def add(self, lease: Lease, embeds: Sequence[Candidate], *, links: int = 0) -> bool:
         """Queue the render of a leased page, and leave these embeds to the render. `links` were taken from the page.
 
         Return False, and change nothing, when the page was queued for a render before, or the lease is over.
         """
-        most = max(self._frontier.job.profile.max_links - links, 0)
+        most = max(self._frontier.max_links(lease.url) - links, 0)
         decisions = self._frontier.decide(embeds, most)
-        mark = fingerprint(lease.url)
+        mark = self._job_store.fingerprint(lease.url)
         page = Candidate(lease.url, lease.hop_path, lease.via, lease.source, lease.depth, lease.is_seed, lease.priority)
         arguments: list[str | int] = [lease.id, lease.token, lease.worker]
         arguments += [mark.bucket, lease.host, queue_score(page), pack(page)]
         for decision in decisions:
             if isinstance(decision, Accepted):
                 embed = decision.candidate
-                mark = fingerprint(embed.url)
+                mark = self._job_store.fingerprint(embed.url)
                 arguments += [mark.id, mark.bucket, host_of(embed.url), queue_score(embed), pack(embed)]
         is_new = bool(self._job_store.run("render", *arguments))
         if is_new:
@@ -116,5 +131,9 @@ class RenderQueue(LeaseQueue):
         """Return the pattern of an operator that is found in a URL; None when there is none."""
         return self._frontier.rejecting(url, scope_length)
 
+    def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
+        """Look up the queue groups of these hosts, and store them for all workers."""
+        self._frontier.assign_groups(version, hosts)
+
     def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
-        return tuple(fingerprint(url).id for url in outcome.fetched)
+        return tuple(self._job_store.fingerprint(url).id for url in outcome.fetched)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import batched, chain, islice
 from typing import Any, Final, Literal, get_args
 
+from frontier.definition.groups import GroupList, members_text
+from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import Candidate
 from frontier.lease import JobProgress, RenderProgress, Wait, WaitKind
 from frontier.packing import unpack
@@ -18,8 +20,10 @@ type UrlState = Literal["queued", "leased", "failed", "excluded"]
 
 _SCAN: Final = 500
 _NAMED_WAITS: Final = 3
-_OF_JOB: Final = 11
+_OF_JOB: Final = 14
 """Values of the job in the answer of progress.lua; those of its renders follow."""
+_TURNS: Final = 2**41
+"""Scores of one group among the hosts that wait (common.lua)."""
 _LAG_STEPS: Final = 8
 """Classes of lags in each doubling (common.lua)."""
 
@@ -89,6 +93,47 @@ class HostQueue:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupReport:
+    """The report has the state of a queue group."""
+
+    name: str
+    members: str
+    """The members, of which some are named."""
+    parallel: int
+    delay_seconds: float
+    hosts: int
+    """Hosts of the group that were due at least once."""
+    waiting: int
+    """Hosts that wait for the group, with those of renders."""
+    visits: int
+    """Visits of the group that go on."""
+    visited: int
+    """Visits of the group that began so far."""
+    due_seconds: float
+    """The time until the delay of the group ends."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Return whether the group has all its visits."""
+        return self.visits >= self.parallel
+
+
+@dataclass(frozen=True, slots=True)
+class RevisitReport:
+    """The report has the history of a URL of a continuous crawl, and when it is visited again."""
+
+    url: str
+    state: str
+    """waiting (until it is due), queued, resting (before a retry), visited (a visit goes on) or ended."""
+    due_seconds: float | None
+    """The time until the URL is due; 0 when it is due, None when it is not visited again."""
+    since_seconds: float | None
+    """The time since the last visit; None before the first one has ended."""
+    history: RevisitHistory | None
+    """None before the first visit has ended."""
+
+
+@dataclass(frozen=True, slots=True)
 class RejectedLink:
     """A link was rejected for this reason, by this rule."""
 
@@ -111,16 +156,19 @@ class Reports:
             with store.guarded():
                 held = store.client.hgetall(store.key("lease"))
             # A lease has its token and the name of a worker's thread, which ends in a number.
-            leases = (value for key, value in held.items() if key[:2] not in (b"c:", b"f:"))
+            leases = (value for key, value in held.items() if key[:2] not in (b"c:", b"f:", b"g:"))
             found |= {lease.decode().partition("\n")[2].rpartition("-")[0] for lease in leases}
         return found
 
     def progress(self) -> JobProgress:
         """Return the progress of the job at one moment. The cost does not depend on the size of the job."""
         answer = self._store.run("progress", _NAMED_WAITS)
-        flat, leased, hosts, waiting, due_ms, paused, stopped, waiting_hosts, resting_urls, paused_ms, added = answer[
-            :_OF_JOB
-        ]
+        flat, leased, hosts, waiting, due_ms, paused, stopped, *named, paused_ms, added, groups, due, first_due = (
+            answer[:_OF_JOB]
+        )
+        waits = [*self._waits(*named), *(_group_wait(name, ms / 1000) for name, ms in batched(groups, 2))]
+        if first_due >= 0 and len(waits) < _NAMED_WAITS:
+            waits.append(Wait(f"{due:,} {'URL' if due == 1 else 'URLs'}", WaitKind.DUE, first_due / 1000))
         counts = {name.decode(): int(value) for name, value in batched(flat, 2)}
         return JobProgress(
             **{name: counts.get(name, 0) for name in ("queued", "done", "failed", "excluded", "bytes", "retries")},
@@ -137,7 +185,8 @@ class Reports:
             fetched_along=counts.get("along", 0),
             paused_seconds=paused_ms / 1000 if paused else None,
             added=added,
-            waits=tuple(self._waits(waiting_hosts, resting_urls)),
+            waits=tuple(waits),
+            revisits=due,
             renders=_render_progress(*answer[_OF_JOB:]),
         )
 
@@ -172,7 +221,7 @@ class Reports:
             yield self._host(host, int(pages))
         reported = set[bytes]()
         with store.guarded():
-            waiting = chain(store.client.zscan_iter(store.key("ready"), count=_SCAN))
+            waiting = self._queued_hosts()
             beyond = ((host, 0) for host in store.client.sscan_iter(store.key("beyond"), count=_SCAN))
             for host, _ in chain(waiting, beyond, self._scan("aside")):
                 if host not in reported and not store.client.hexists(store.key("pages"), host):
@@ -183,7 +232,7 @@ class Reports:
         """Yield the hosts that have queued URLs and are not set aside, as a stream."""
         store = self._store
         with store.guarded():
-            for host, _ in store.client.zscan_iter(store.key("ready"), count=_SCAN):
+            for host, _ in self._queued_hosts():
                 yield host.decode("utf-8", "replace")
             for host in store.client.sscan_iter(store.key("beyond"), count=_SCAN):
                 yield host.decode("utf-8", "replace")
@@ -197,13 +246,14 @@ class Reports:
         with store.guarded():
             seconds, micros = store.client.time()
             now = seconds * 1000 + micros // 1000
-            ready = [(host, "", False) for host, _ in islice(store.client.zscan_iter(store.key("ready")), looked_at)]
+            parked = {host for host, _ in islice(store.client.zscan_iter(store.key("parked")), looked_at)}
+            ready = [(host, "", False) for host, _ in islice(self._queued_hosts(), 2 * looked_at)]
             aside = islice(store.client.hscan_iter(store.key("aside")), looked_at)
             beyond = islice(store.client.sscan_iter(store.key("beyond")), looked_at)
             found = [*ready, *((host, why.decode("utf-8", "replace"), False) for host, why in aside)]
             found += [(host, "", True) for host in beyond]
             counted: list[tuple[int, str, str, bool]] = []
-            for chunk in batched(found, _SCAN):
+            for chunk in batched(dict.fromkeys(found), _SCAN):
                 pipeline = store.client.pipeline(transaction=False)
                 names = [host.decode("utf-8", "replace") for host, _, _ in chunk]
                 for name in names:
@@ -215,10 +265,25 @@ class Reports:
             for _, name, _, _ in longest:
                 pipeline.hmget(store.host_key(name), "d", "n", "j", "f", "e", "b")
             states = pipeline.execute()
-        return [
+        queues = [
             self._queue(name, count, why, is_beyond, state, now)
             for (count, name, why, is_beyond), state in zip(longest, states, strict=True)
         ]
+        return [self._with_group(queue) if queue.host.encode() in parked else queue for queue in queues]
+
+    def _with_group(self, queue: HostQueue) -> HostQueue:
+        """Return the queue of a host that waits for its group, unless something else keeps it longer."""
+        if queue.wait is not None or queue.aside or queue.is_beyond:
+            return queue
+        return replace(queue, wait=Wait(self.group_of(queue.host), WaitKind.GROUP))
+
+    def _queued_hosts(self) -> Iterator[tuple[bytes, float]]:
+        """Yield the hosts that have queued URLs: first those of their own turn, then those of groups.
+
+        A host may come twice.
+        """
+        for name in ("ready", "parked"):
+            yield from self._store.client.zscan_iter(self._store.key(name), count=_SCAN)
 
     def host_queue(self, host: str) -> HostQueue:
         """Return the queue of one host, which may be empty."""
@@ -243,6 +308,77 @@ class Reports:
         wait = next(self._waits(row, ())) if waits and not aside and not is_beyond else None
         due_seconds = 0.0 if aside else max(due_ms, block_ms) / 1000
         return HostQueue(host, queued, due_seconds, aside, wait, is_beyond, visits, failures)
+
+    def groups(self) -> list[GroupReport]:
+        """Return the queue groups in the order in which they are compared with a host."""
+        store, renders = self._store, self._store.renders()
+        with store.guarded():
+            pipeline = store.client.pipeline(transaction=False)
+            pipeline.get(store.key("groupdef"))
+            pipeline.hgetall(store.key("groups"))
+            pipeline.time()
+            text, fields, (seconds, micros) = pipeline.execute()
+            defined = GroupList.unpacked(text or b"[]").groups
+            for each in (store, renders):
+                for number in range(len(defined)):
+                    first = number * _TURNS
+                    pipeline.zcount(each.key("parked"), first, f"({first + _TURNS}")
+            counts = pipeline.execute() if defined else []
+        now = seconds * 1000 + micros // 1000
+        reports = []
+        for number, group in enumerate(defined):
+            name = group.name.encode()
+            visits, visited, hosts, due = (_number(fields.get(kind + name)) for kind in (b"n:", b"v:", b"h:", b"d:"))
+            reports.append(
+                GroupReport(
+                    group.name,
+                    members_text(group),
+                    group.parallel,
+                    group.delay_ms / 1000,
+                    hosts=hosts,
+                    waiting=counts[number] + counts[len(defined) + number],
+                    visits=visits,
+                    visited=visited,
+                    due_seconds=min(max(due - now, 0), group.delay_ms) / 1000,
+                )
+            )
+        return reports
+
+    def group_of(self, host: str) -> str:
+        """Return the name of the queue group to which a host was found to belong; empty for none."""
+        with self._store.guarded():
+            found = self._store.client.hget(self._store.key("hostgroups"), host)
+        return found.decode("utf-8", "replace").rpartition("\n")[2] if found else ""
+
+    def revisit(self, url: str) -> RevisitReport | None:
+        """Return the report of a canonical URL; None when the job does not know the URL."""
+        mark, store = self._store.fingerprint(url), self._store
+        with store.guarded():
+            pipeline = store.client.pipeline(transaction=False)
+            pipeline.time()
+            pipeline.hget(store.key("revisits"), mark.id)
+            pipeline.zscore(store.key("due"), mark.id)
+            pipeline.hget(store.key("state"), "dueshift")
+            pipeline.zscore(store.key("leases"), mark.id)
+            pipeline.zscore(store.key("retry"), mark.id)
+            pipeline.hexists(store.key("u"), mark.id)
+            pipeline.sismember(store.key(f"seen:{mark.bucket}"), mark.id)
+            (seconds, micros), kept, due, shift, leased, rests, is_open, is_seen = pipeline.execute()
+        if not is_seen:
+            return None
+        now = seconds * 1000 + micros // 1000
+        last, _, packed = (kept or b"").partition(b"\n")[0].decode().partition(" ")
+        state = "visited" if leased is not None else "resting" if rests is not None else "queued" if is_open else ""
+        due_seconds = 0.0 if state else None
+        if not state and due is not None:
+            state, due_seconds = "waiting", max(due + _number(shift) - now, 0) / 1000
+        return RevisitReport(
+            url,
+            state or "ended",
+            due_seconds,
+            max(now - int(last), 0) / 1000 if last.isdecimal() else None,
+            RevisitHistory.unpacked(packed),
+        )
 
     def limit_of_seconds(self) -> float | None:
         """Return the limit of time that is in force now; None when there is none."""
@@ -356,6 +492,10 @@ def lag_quantile(renders: Mapping[int, int], share: float) -> float | None:
         if reached >= wanted:
             return round(2 ** ((step + 1) / _LAG_STEPS) / 1000, 3)
     return None
+
+
+def _group_wait(name: bytes, seconds: float) -> Wait:
+    return Wait(name.decode("utf-8", "replace"), WaitKind.GROUP, seconds)
 
 
 def _number(value: bytes | None) -> int:

@@ -1,8 +1,9 @@
 """A fingerprint identifies a URL in a job.
 
-The fingerprint is eight bytes of BLAKE2b over the scheme and the URL's key (`archive.url.key`) without session ids. The
-URL that is fetched and archived keeps its session ids. With ten million URLs, the chance that two share a fingerprint
-is three in a million; the second of them would not be visited.
+The fingerprint is eight bytes of BLAKE2b over the form of a URL that the seen test compares: the scheme and the URL's
+key (`archive.url.key`), changed as the profile's table `seen` says. By default, session ids are left out. The URL that
+is fetched and archived keeps its own form. With ten million URLs, the chance that two share a fingerprint is three in a
+million; the second of them would not be visited.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from archive.url import key
+from frontier.definition.job import SeenRules
+from frontier.definition.surts import coerced_prefix
 
 BUCKETS: Final = 65_536
 """The fingerprints of a job are spread over so many sets, so that each set stays a small, packed integer set."""
@@ -21,6 +24,8 @@ _QUERY_SESSION: Final = re.compile(
     r"(?<=[?&])(?:(?:jsessionid|phpsessid|aspsessionid[a-z]{8}|sid)=[0-9a-z,._-]{16,}|cf(?:id|token)=[^&]+)(?:&|$)",
     re.IGNORECASE,
 )
+_SLASHES: Final = re.compile(r"//+")
+_DEFAULT: Final = SeenRules()
 
 
 class Fingerprint(NamedTuple):
@@ -30,11 +35,30 @@ class Fingerprint(NamedTuple):
     bucket: int
 
 
-def fingerprint(url: str) -> Fingerprint:
+def fingerprint(url: str, rules: SeenRules = _DEFAULT) -> Fingerprint:
     """Return the fingerprint of a canonical URL."""
-    seen_as = f"{url.partition(':')[0]} {without_session(key(url))}"
+    if rules is _DEFAULT or rules == _DEFAULT:
+        seen_as = f"{url.partition(':')[0]} {without_session(key(url))}"
+    else:
+        seen_as = compared_form(url, rules)
     number = int.from_bytes(blake2b(seen_as.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
     return Fingerprint(str(number), number & (BUCKETS - 1))
+
+
+def compared_form(url: str, rules: SeenRules) -> str:
+    """Return the form of a canonical URL that the seen test compares: scheme and SURT, changed as the rules say."""
+    scheme, surt = url.partition(":")[0], key(url)
+    if rules.session_ids == "on":
+        surt = without_session(surt)
+    if rules.www == "on":
+        surt = coerced_prefix(surt)
+    if rules.extra_slashes == "on":
+        surt = _without_extra_slashes(surt)
+    if rules.fix_query == "on":
+        surt = _with_mended_query(surt)
+    if rules.lowercase == "on":
+        surt = surt.lower()
+    return f"{'http' if rules.scheme == 'on' else scheme} {surt}"
 
 
 def without_session(surt: str) -> str:
@@ -46,3 +70,16 @@ def without_session(surt: str) -> str:
     if dropped:
         kept = kept.rstrip("&")
     return path if dropped and kept == "?" else path + kept
+
+
+def _without_extra_slashes(surt: str) -> str:
+    authority, parenthesis, rest = surt.partition(")")
+    path, mark, query = rest.partition("?")
+    path = _SLASHES.sub("/", path)
+    return f"{authority}{parenthesis}{path.rstrip('/') or '/'}{mark}{query}"
+
+
+def _with_mended_query(surt: str) -> str:
+    path, _, query = surt.partition("?")
+    parts = [part for part in query.split("&") if part and part != "="]
+    return f"{path}?{'&'.join(parts)}" if parts else path

@@ -9,7 +9,8 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 `e` code of the last failure, `k` claims, `j` job with the last lease, `l` end of that lease, `s` time of the note |
 | `gf:{SHARD}:JOB` | string | the job as JSON; the job exists as long as this key |
 | `gf:{SHARD}:=jobs` | set | names of all jobs |
-| `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock |
+| `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
+`unseen` URLs that are no longer seen |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
 | `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check |
 | `…:JOB:q:HOST` | zset | URL ids by (priority, depth, sequence) |
@@ -30,7 +31,16 @@ patterns that operators reject, each behind a `!` |
 | `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
 | `…:JOB:missing` | hash | kind of visitor and folder to the look of a page that does not exist there |
 | `…:JOB:slow` | hash | pattern that was switched off, since its search took too long, to a URL in which it did |
+| `…:JOB:delays` | hash | host to the seconds that a program outside asked for between visits; '' for all hosts |
 | `…:JOB:forced` | set | names of files and ids of URLs that the files asked to be visited again |
+| `…:JOB:due` | zset | ids of URLs that a continuous crawl visits again, by due ms without `dueshift` of the state |
+| `…:JOB:revisits` | hash | id to ms of the last visit and history, and the URL's record on the next lines |
+| `…:JOB:groups` | hash | queue groups by name: `i:` number, `p:` visits at once, `w:` delay ms, `n:` current visits, \
+`d:` due ms, `s:` time of the note, `v:` visits so far, `h:` hosts |
+| `…:JOB:groupdef` `…:hostgroups` | string, hash | the groups as JSON; host to version of the groups, ms until which \
+this is known (0 for ever), group |
+| `…:JOB:parked` | zset | hosts that wait for their group, by number of the group and turn |
+| `…:JOB:groupready` | zset | groups for which hosts wait, by the time of the next check |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
 | `gf:{SHARD}:JOB=renders:…` | | the queue of renders: the keys of a job, and those below (`renders`) |
 | `…=renders:since` | zset | ids of the queued and leased renders, by the ms at which they were queued |
@@ -60,15 +70,19 @@ from redis.retry import Retry
 
 from archive.settings.values.cluster_url import is_cluster, named_server
 from archive.settings.values.redacted import without_secrets
-from frontier.seen import BUCKETS
+from frontier.definition.job import SeenRules
+from frontier.seen import BUCKETS, Fingerprint, fingerprint
 
 type ScriptArgument = bytes | str | int | float
 
 _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
-    *("slow", "forced", "since", "lags", "held", "rests"),
+    *("slow", "delays", "forced", "since", "lags", "held", "rests"),
+    *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
 )
+_CALLED: Final = {"links": ("add", "reject")}
+"""The scripts that a script calls."""
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
 _CHUNK: Final = 1000
@@ -96,9 +110,13 @@ class FrontierScript(NamedTuple):
 
 @cache
 def script(name: str) -> FrontierScript:
-    """Return the script in `name`.lua."""
+    """Return the script in `name`.lua. The scripts that it calls are functions of their names in front of it."""
     folder = files("frontier").joinpath("lua")
-    text = "".join(folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", name))
+    read = {
+        part: folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", *_CALLED.get(name, ()), name)
+    }
+    called = "".join(f"local function {part}(ARGV)\n{read[part]}\nend\n" for part in _CALLED.get(name, ()))
+    text = read["common"] + called + read[name]
     return FrontierScript(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
@@ -111,6 +129,8 @@ class Store:
         self.root = f"gf:{{{shard}}}:{job}"
         self._jobs = _jobs_key(shard)
         self._address = without_secrets(url)
+        self.seen = SeenRules()
+        """The rules by which the job takes URLs for the same one."""
         with self.guarded():
             self.client = connect(url, timeout_seconds)
 
@@ -123,6 +143,10 @@ class Store:
     def key(self, name: str) -> str:
         """Return a key of the job."""
         return f"{self.root}:{name}"
+
+    def fingerprint(self, url: str) -> Fingerprint:
+        """Return the fingerprint of a canonical URL in this job."""
+        return fingerprint(url, self.seen)
 
     def host_key(self, host: str) -> str:
         """Return the key of a host, which all jobs of the shard share."""
@@ -161,6 +185,7 @@ class Store:
         with self.guarded():
             hosts = {
                 *self.client.zrange(self.key("ready"), 0, -1),
+                *self.client.zrange(self.key("parked"), 0, -1),
                 *self.client.hkeys(self.key("aside")),
                 *self.client.smembers(self.key("beyond")),
             }

@@ -6,40 +6,32 @@ forgotten its sessions: they get the same port and the same credentials again, s
 
 from __future__ import annotations
 
-import html
 import logging
 import os
-import re
 import socket
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
+from admin.capture_sessions.page_facts import MOST_SECRET_FIELDS, PICTURE_URN, facts_of
 from admin.capture_sessions.proxy_access import token_of
 from admin.capture_sessions.session_log import OpenedPage, SessionLog
 from admin.capture_sessions.sessions import run_name, step
-from admin.collections.browsing.index import index_if_any
-from admin.collections.browsing.records import RecordTrouble, open_record
 from admin.models.capture_tables import CaptureDoor, CaptureSession, CaptureState, SessionPage
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.transaction import Actor, Door, Transaction
-from archive.dates import Micros
-from archive.http.content_coding import decode
-from archive.http.http_message import Fields
 from archive.settings.load import Settings
-from archive.url import key
-from archive.warc.member_reader import WarcError
+from browsers.engines.pictures import WEBRECORDER_THUMBNAIL_WIDTH, thumbnail
 from browsers.proxying.control_client import Control, ProxySession, SessionRequest
 from browsers.visit import FleetUnavailable
-from dedupdb.captures.schema import CAPTURES, reading, to_capture
+from proxy.sessions.redaction import Redaction
 
 log = logging.getLogger(__name__)
 RECORDER: Final = Actor("capture", Role.ADMINISTRATOR, Door.SCHEDULER)
@@ -50,20 +42,15 @@ _HEAR_SECONDS: Final = 5
 _MICROS: Final = 1_000_000
 _MINUTE: Final = 60 * _MICROS
 _FINISH_SECONDS: Final = 60.0
-_TITLE: Final = re.compile(r"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
-_INPUT: Final = re.compile(r"<input\b[^<>]{0,2000}>", re.IGNORECASE)
-_PASSWORD: Final = re.compile(r"\btype\s{0,9}=\s{0,9}[\"']?password\b", re.IGNORECASE)
-_FIELD_NAME: Final = re.compile(
-    r"\b(name|id)\s{0,9}=\s{0,9}(?:[\"']([^\"'<>]{1,200})[\"']|([^\s\"'<>]{1,200}))", re.IGNORECASE
-)
-_CHARSET: Final = re.compile(rb"charset=[\"']?([\w.:-]{1,40})", re.IGNORECASE)
-_MOST_HTML: Final = 200_000
 _TITLE_TRIES: Final = 30
 _TITLE_SECONDS: Final = 2.0
-_MOST_SECRET_FIELDS: Final = 200
-_C: Final = CAPTURES.c
-_BROWSERS_OWN: Final = ({"domain": "update.googleapis.com"}, {"domain": "passwordsleakcheck-pa.googleapis.com"})
-"""Chromium asks here for updates of itself, and whether passwords are known to thieves, whatever its options say."""
+_BROWSERS_OWN: Final = (
+    {"domain": "update.googleapis.com"},
+    {"domain": "passwordsleakcheck-pa.googleapis.com"},
+    {"domain": "firefox.settings.services.mozilla.com"},
+)
+"""Browsers ask here for updates of themselves, and whether passwords are known to thieves, whatever their options say.
+"""
 _SECRET_HEADERS: Final = ("authorization", "proxy-authorization")
 _REQUEST_COOKIES: Final = ("cookie",)
 _RESPONSE_COOKIES: Final = ("set-cookie",)
@@ -121,7 +108,7 @@ class CaptureRecording:
         """
         live = self._live.get(session)
         known = self._secret_fields[session]
-        if live is None or not name or name in known or len(known) >= _MOST_SECRET_FIELDS:
+        if live is None or not name or name in known or len(known) >= MOST_SECRET_FIELDS:
             return
         known.add(name)
         if live.redacts:
@@ -130,6 +117,22 @@ class CaptureRecording:
                 self._control.change(live.proxy, redact_fields=fields)
             except FleetUnavailable as error:
                 log.warning("the field %r of a password could not be told to the proxy: %s", name[:40], error)
+
+    def keep_picture(self, session: int, url: str, png: bytes) -> None:
+        """Write a small picture of a page beside its captures, unless the session is paused. May take a second.
+
+        May be called from any thread. Values of secret fields are left out of the URL, as in other records.
+        """
+        live = self._live.get(session)
+        if live is None or live.state is not CaptureState.OPEN:
+            return
+        fields = (*self._settings.capture.secret_fields, *self._secret_fields[session]) if live.redacts else ()
+        uri = f"{PICTURE_URN}{Redaction(fields=frozenset(fields)).url(url)}"
+        try:
+            small = thumbnail(png, WEBRECORDER_THUMBNAIL_WIDTH)
+            self._control.write(live.proxy, "resource", uri, "image/jpeg", small, is_of_capture=False)
+        except (FleetUnavailable, OSError) as error:
+            log.warning("a picture of session %d was not kept: %s", session, error)
 
     def tick(self) -> None:
         """Compare what is wanted with what the proxy serves, and note what was kept. Raises FleetUnavailable."""
@@ -310,67 +313,6 @@ class CaptureRecording:
 def session_folder(settings: Settings, collection: str, number: int) -> Path:
     """Return the folder with the log of a capture session."""
     return settings.collection(collection) / "sessions" / run_name(number)
-
-
-@dataclass(frozen=True, slots=True)
-class PageFacts:
-    """The facts are what the document of a page says."""
-
-    title: str = ""
-    password_fields: frozenset[str] = frozenset()
-    """Names and ids of the fields that take passwords."""
-
-
-def facts_of(settings: Settings, collection: str, url: str, captured: Micros) -> PageFacts | None:
-    """Return what the document of a captured page says; None as long as the index does not have the capture."""
-    query = (
-        select(CAPTURES)
-        .where(_C.collection == collection, _C.key == key(url), _C.url == url, _C.kind == "response")
-        .order_by(func.abs(_C.date - captured))
-        .limit(1)
-    )
-    with index_if_any(settings) as index:
-        if index is None:
-            return None
-        with reading(index.engine) as connection:
-            found = connection.execute(query).first()
-    if found is None:
-        return None
-    try:
-        with open_record(settings, to_capture(found)) as record:
-            fields = record.http.fields if record.is_http else Fields()
-            return _facts(_beginning(record.payload()), fields)
-    except (RecordTrouble, WarcError, OSError):
-        return PageFacts()
-
-
-def _beginning(pieces: Iterable[bytes]) -> bytes:
-    found = bytearray()
-    for piece in pieces:
-        found += piece
-        if len(found) >= _MOST_HTML:
-            break
-    return bytes(found[:_MOST_HTML])
-
-
-def _facts(body: bytes, fields: Fields) -> PageFacts:
-    """Return what the beginning of a document says; `fields` are those of its HTTP response."""
-    body = decode(body, fields.get("Content-Encoding") or "", _MOST_HTML).data
-    charset = _CHARSET.search((fields.get("Content-Type") or "").encode("ascii", "replace") + body[:1024])
-    try:
-        text = body.decode(charset[1].decode() if charset else "utf-8", "replace")
-    except LookupError:
-        text = body.decode("utf-8", "replace")
-    title = _TITLE.search(text)
-    names = (
-        html.unescape(name[2] or name[3])
-        for tag in _INPUT.findall(text)
-        if _PASSWORD.search(tag)
-        for name in _FIELD_NAME.finditer(tag)
-    )
-    return PageFacts(
-        " ".join(html.unescape(title[1]).split())[:300] if title else "", frozenset(islice(names, _MOST_SECRET_FIELDS))
-    )
 
 
 def _page_row(session: int, number: int, page: OpenedPage) -> SessionPage:

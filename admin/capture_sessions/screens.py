@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,8 @@ from browsers.engines.chromium.trust import trusted_keys
 from browsers.engines.interface import BrowserMissing
 from browsers.ghosts.loop_thread import LoopThread
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
-from browsers.remote.browser import RemoteBrowser, RemoteBrowserFailed, RemoteOrder
+from browsers.remote.autopilot import AutopilotOrder
+from browsers.remote.browser import RemoteBrowser, RemoteBrowserFailed, RemoteNotes, RemoteOrder
 from browsers.remote.framing import MessageKind, ScreenMessage, packed, read_message
 from browsers.visit import FleetUnavailable
 
@@ -152,9 +152,17 @@ class Screens:
             profile=self._settings.home / "windows" / str(session),
             url=url,
             sandbox=self._settings.browsers.sandbox and os.geteuid() != 0,  # root can't use the sandbox
+            autopilot=AutopilotOrder(
+                self._settings.capture.autopilot_behaviors,
+                self._settings.capture.autopilot_seconds,
+                self._settings.capture.autopilot_seconds / 2,
+            ),
         )
-        names: Callable[[str], None] = lambda name: self._recording.note_secret_field(session, name)  # noqa: E731
-        return await RemoteBrowser.start(order, names)
+        notes = RemoteNotes(
+            secret_field=lambda name: self._recording.note_secret_field(session, name),
+            picture=lambda url, png: self._recording.keep_picture(session, url, png),
+        )
+        return await RemoteBrowser.start(order, notes)
 
     async def _save_login(self, browser: RemoteBrowser, viewer: _Viewer, name: str) -> None:
         """Keep the cookies and the storage of the browser, encrypted, as a login that crawls can use."""

@@ -176,6 +176,17 @@ def list_pages(
     return Page(items=items, next=str(items[-1].number) if len(rows) > limit else None)
 
 
+def find_page(transaction: Transaction, session: int, number: int) -> CapturePageView:
+    """Return the page of a session with this number. Raises NotFound."""
+    transaction.require(Right.READ)
+    find(transaction, session)
+    query = select(SessionPage).where(SessionPage.session_id == session, SessionPage.number == number)
+    row = transaction.session.scalar(query)
+    if row is None:
+        raise NotFound(f"page of capture session {session}", number)
+    return CapturePageView.model_validate(row)
+
+
 def last_pages(transaction: Transaction, session: int, limit: int = 20) -> list[CapturePageView]:
     """Return the pages that were opened last, the newest first. Raises NotFound."""
     transaction.require(Right.READ)

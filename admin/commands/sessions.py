@@ -7,8 +7,9 @@ import os
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -36,6 +37,11 @@ _TICK_SECONDS: Final = 0.5
 _TELL_SECONDS: Final = 2.0
 _SHOWN_PAGES: Final = 50
 _MOST_COLUMNS: Final = 110
+_QUIET_FIREFOX: Final = {
+    "MOZ_CRASHREPORTER_DISABLE": "1",
+    "MOZ_DATA_REPORTING": "0",
+    "MOZ_REMOTE_SETTINGS_DEVTOOLS": "1",  # else Firefox asks Mozilla for settings, whatever its preferences say
+}
 
 
 @click.command("record")
@@ -45,6 +51,12 @@ _MOST_COLUMNS: Final = 110
 @click.option("--resume", type=int, metavar="NUMBER", help="Go on with this session, in the window's earlier profile.")
 @click.option("--keep-secrets", is_flag=True, help="Record passwords and Authorization headers.")
 @click.option("--no-cookies", is_flag=True, help="Record no cookies of requests and responses.")
+@click.option(
+    "--browser",
+    type=click.Choice(("chromium", "firefox")),
+    default="chromium",
+    help="Browser of the window.  [chromium]",
+)
 @click.option("--headless", is_flag=True, help="Open no visible window; for programs that steer the browser.")
 @click.option(
     "--debugging-port", type=click.IntRange(0, 65535), metavar="PORT", help="Port at which programs steer the browser."
@@ -61,6 +73,7 @@ def record(
     resume: int | None,
     keep_secrets: bool,
     no_cookies: bool,
+    browser: Literal["chromium", "firefox"],
     headless: bool,
     debugging_port: int | None,
     as_json: bool,
@@ -90,11 +103,12 @@ def record(
     }
     settings = load_settings(home, settings_file, flags)
     say_mended(settings)
-    executable = _browser(settings, is_visible=not headless)
+    executable = _executable(settings, browser, is_visible=not headless)
     try:
         with closing(open_database(settings)) as database:
             number = _session(database, collection, title, resume, keep_secrets=keep_secrets, no_cookies=no_cookies)
-            window = _Window(settings, database, number, executable, is_visible=not headless, port=debugging_port)
+            kind = _ChromiumWindow if browser == "chromium" else _FirefoxWindow
+            window = kind(settings, database, number, executable, is_visible=not headless, port=debugging_port)
             return window.run(url or "about:blank", as_json=as_json)
     except UseCaseError as error:
         raise InputError(str(error)) from error
@@ -143,8 +157,8 @@ def work(home: Path | None, settings_file: Path | None, **given: Any) -> None:
             database.close()
 
 
-class _Window:
-    """A window of Chromium whose traffic is recorded, until the window is closed or a signal comes."""
+class _Window(ABC):
+    """A window of a browser whose traffic is recorded, until the window is closed or a signal comes."""
 
     def __init__(
         self,
@@ -199,24 +213,18 @@ class _Window:
     def _open(
         self, proxy: RunningProxy, recording: CaptureRecording, url: str, *, as_json: bool
     ) -> subprocess.Popen[bytes]:
-        from browsers.engines.chromium.flags import recorded_window_flags
-        from browsers.engines.chromium.profile_folder import prepare_window_profile
-        from browsers.engines.chromium.trust import trusted_keys
-
-        profile = profile_folder(self._settings, self._number)
-        prepare_window_profile(profile)
         address = recording.address_of(self._number)
         assert address is not None
-        trusted = trusted_keys(self._settings.home, proxy.addresses.proxy)
-        flags = recorded_window_flags(trusted, address, str(profile), is_visible=self._is_visible)
-        if os.geteuid() == 0 or not self._settings.browsers.sandbox:
-            flags.append("--no-sandbox")
-        if self._port is not None:
-            flags.append(f"--remote-debugging-port={self._port}")
+        profile = self._profile()
+        flags = self._prepare(profile, address, proxy.addresses.proxy)
         process = subprocess.Popen(
-            [self._executable, *flags, url], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+            [self._executable, *flags, url],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, **_QUIET_FIREFOX},
+        )
         found = self._view()
         if as_json:
             facts = {"recording": True, "session": found.id, "collection": found.collection, "proxy": address}
@@ -224,6 +232,14 @@ class _Window:
         else:
             _say(f"session {found.id} records into {found.collection}; close the window or press Ctrl-C to end")
         return process
+
+    @abstractmethod
+    def _profile(self) -> Path:
+        """Return the profile folder of the window."""
+
+    @abstractmethod
+    def _prepare(self, profile: Path, address: str, main_port: str) -> list[str]:
+        """Make the profile, and return the arguments of the browser. `address` is the port of the session."""
 
     def _tell(self, recording: CaptureRecording) -> None:
         """Print a line when something new was kept."""
@@ -281,6 +297,51 @@ class _Window:
             return sessions.show(reading, self._number)
 
 
+class _ChromiumWindow(_Window):
+    """A window of Chromium."""
+
+    def _profile(self) -> Path:
+        return profile_folder(self._settings, self._number)
+
+    def _prepare(self, profile: Path, address: str, main_port: str) -> list[str]:
+        from browsers.engines.chromium.flags import recorded_window_flags
+        from browsers.engines.chromium.profile_folder import prepare_window_profile
+        from browsers.engines.chromium.trust import trusted_keys
+
+        prepare_window_profile(profile)
+        trusted = trusted_keys(self._settings.home, main_port)
+        flags = recorded_window_flags(trusted, address, str(profile), is_visible=self._is_visible)
+        if os.geteuid() == 0 or not self._settings.browsers.sandbox:
+            flags.append("--no-sandbox")
+        if self._port is not None:
+            flags.append(f"--remote-debugging-port={self._port}")
+        return flags
+
+
+class _FirefoxWindow(_Window):
+    """A window of Firefox."""
+
+    def _profile(self) -> Path:
+        return profile_folder(self._settings, self._number) / "firefox"
+
+    def _prepare(self, profile: Path, address: str, main_port: str) -> list[str]:
+        from browsers.engines.firefox.window_profile import prepare_firefox_window
+        from browsers.proxying.authority import authority_of
+        from browsers.visit import FleetUnavailable
+
+        try:
+            authority = authority_of(self._settings.home, main_port)
+            prepare_firefox_window(profile, self._executable, address, authority)
+        except FleetUnavailable as error:
+            raise InputError(f"Firefox can't be told to trust the recording proxy ({error}); use Chromium") from error
+        flags = ["--no-remote", "--profile", str(profile)]
+        if not self._is_visible:
+            flags.append("--headless")
+        if self._port is not None:
+            flags.append(f"--remote-debugging-port={self._port}")
+        return flags
+
+
 def profile_folder(settings: Settings, number: int) -> Path:
     """Return the folder of the browser's profile of a session. It has cookies, so that the owner alone can read it."""
     return settings.home / "windows" / str(number)
@@ -311,8 +372,9 @@ def _session(
         return resume
 
 
-def _browser(settings: Settings, *, is_visible: bool) -> Path:
+def _executable(settings: Settings, browser: Literal["chromium", "firefox"], *, is_visible: bool) -> Path:
     from browsers.engines.chromium.executable import find_chromium
+    from browsers.engines.firefox.executable import find_firefox
     from browsers.engines.interface import BrowserMissing
 
     has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
@@ -322,6 +384,8 @@ def _browser(settings: Settings, *, is_visible: bool) -> Path:
             f"`{command('session start')}`"
         )
     try:
+        if browser == "firefox":
+            return find_firefox(settings.browsers.firefox_executable)
         return find_chromium(settings.browsers.executable)
     except BrowserMissing as error:
         raise InputError(str(error)) from error

@@ -23,7 +23,8 @@ from admin.jobs.runs import Run, RunError
 from archive.settings.load import Settings
 from archive.settings.values.redacted import HIDDEN, shown
 from frontier.definition.job import JobError, Seed
-from frontier.definition.profile import make_profile
+from frontier.definition.list_files import LIST_FOLDER
+from frontier.definition.profile import make_profile, with_lists_of
 from frontier.store import FrontierUnavailable
 
 INTERRUPTED: Final = 130
@@ -45,7 +46,7 @@ def run_job(settings: Settings, folder: Path, job_name: str, presence_fd: int, r
     `ready` is called with the run's folder. Raises CannotBegin.
     """
     _say_how_it_was_started(settings)
-    definition = _definition(folder, settings.proxy.collection, job_name)
+    definition = _definition(folder, settings.proxy.collection, job_name, settings.home / LIST_FOLDER)
 
     def begun(run: Run) -> None:
         ready(str(run.folder))
@@ -87,11 +88,12 @@ def _say_how_it_was_started(settings: Settings) -> None:
         _say(f"  {line}")
 
 
-def _definition(folder: Path, collection: str, job_name: str) -> Definition:
+def _definition(folder: Path, collection: str, job_name: str, lists: Path) -> Definition:
     try:
         profile: dict[str, Any] = json.loads((folder / PROFILE_FILE).read_text("utf-8"))
+        made = make_profile(profile, "the profile of the job")
         seeds = tuple(Seed.parse(line) for line in (folder / SEEDS_FILE).read_text("utf-8").splitlines())
-        return Definition(collection, job_name, seeds, make_profile(profile, "the profile of the job"))
+        return Definition(collection, job_name, seeds, with_lists_of(made, lists))
     except (OSError, ValueError) as error:
         raise CannotBegin(str(error)) from error
 

@@ -12,6 +12,7 @@ from admin.units import counted
 from archive.json_text import compact_json
 from archive.names.name_rules import checked_name
 from frontier.definition.job import JobError, Profile, Seed, read_seeds
+from frontier.definition.meaning import contact_problem
 from frontier.definition.profile import load_profile, make_profile
 from frontier.definition.sheets import FORMER_VISITORS
 
@@ -20,6 +21,8 @@ MAX_JOB_LENGTH: Final = 64 - _TIMESTAMP_LENGTH
 """The name of a run is `<job>-<timestamp14>` and must match NAME_PATTERN, which allows 64 characters."""
 _IDENTITY: Final = ("visitor", "rendered_fraction", "scope", "hops", "include", "exclude")
 """A change of these keys makes another job. With other limits or politeness the same job is resumed."""
+_FURTHER_IDENTITY: Final = ("rules", "seen")
+"""A change of these keys makes another job, too. Their defaults do not count: earlier releases had no such keys."""
 _FIRST_NAMES: Final = {present: former for former, present in FORMER_VISITORS.items()}
 """The names of jobs are made from these, so that a later release resumes the jobs of an earlier one."""
 _ADDED: Final = ("include", "exclude")
@@ -60,6 +63,8 @@ def define(
         raise JobError("there are no seeds; name at least one URL such as https://example.org/")
     _check_name("collection", collection, 64)
     profile = _with_flags(load_profile(profile_file) if profile_file else Profile(), flags)
+    if (message := contact_problem(profile)) is not None:
+        raise JobError(message)
     name = job or f"{collection[: MAX_JOB_LENGTH - 9]}-{_identity(found, profile)}"
     _check_name("job", name, MAX_JOB_LENGTH)
     return Definition(collection, name, found, profile)
@@ -120,6 +125,8 @@ def headers_of(texts: Sequence[str]) -> dict[str, str] | None:
 def _identity(seeds: Iterable[Seed], profile: Profile) -> str:
     """Return eight hex digits that are the same for the same seeds and the same scope."""
     chosen = profile.model_dump(mode="json", include=set(_IDENTITY))
+    further = profile.model_dump(mode="json", include=set(_FURTHER_IDENTITY), exclude_defaults=True)
+    chosen.update(further)
     chosen["visitor"] = _FIRST_NAMES.get(chosen["visitor"], chosen["visitor"])
     text = compact_json([sorted(seed.url for seed in seeds), dict(sorted(chosen.items()))])
     return hashlib.sha256(text.encode()).hexdigest()[:8]

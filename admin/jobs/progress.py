@@ -220,6 +220,10 @@ def wait_text(wait: Wait) -> str:
             return f"{wait.what}: a visit is in progress"
         case WaitKind.BLOCKED:
             return f"{wait.what}: blocked for {seconds}"
+        case WaitKind.DUE:
+            return f"{wait.what}: next visit in {clock(wait.seconds)}"
+        case WaitKind.GROUP:
+            return f"queue group {wait.what}: next visit in {seconds}, or when a visit ends"
         case WaitKind.RETRY:
             return f"{wait.what}: {f'{status_text(wait.code)}, ' if wait.code else ''}next try in {seconds}"
         case _:

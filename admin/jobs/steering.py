@@ -20,11 +20,13 @@ from admin.fleet.home_folder import collections
 from admin.jobs.runs import STATE_FILE, Run, find_runs, is_locked
 from archive.program_name import command
 from archive.settings.load import Settings
+from frontier.definition.groups import GROUP_FOLDER
 from frontier.definition.job import Seed
 from frontier.definition.scope import Accepted, Rejected
 from frontier.lease import JobProgress
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
+from frontier.reports import GroupReport, RevisitReport
 from frontier.store import FrontierLost, FrontierUnavailable, job_names, latest_run
 
 _PAUSE: Final = 0.2
@@ -196,6 +198,41 @@ def set_render_workers(target: FoundJob, at_once: int) -> None:
     """Ask for so many renders at once in all. The number can be raised, and not lowered. Raises NotRunning."""
     with target.frontier() as frontier:
         frontier.renders.set_workers(at_once)
+
+
+def revisit(target: FoundJob, url: str) -> RevisitReport | None:
+    """Return when the running job visits a canonical URL again; None for an unknown URL. Raises NotRunning."""
+    with target.frontier() as frontier:
+        return frontier.reports.revisit(url)
+
+
+def visit_now(target: FoundJob, urls: Sequence[str]) -> list[SeedAnswer]:
+    """Visit canonical URLs before all others; return an answer for each. Raises NotRunning."""
+    with target.frontier() as frontier:
+        found = frontier.visit_now(urls)
+    if not found:
+        raise NotRunning(f"job {target.name} has just finished; crawl it again with these seeds")
+    answers = []
+    for url, (decision, queued) in zip(urls, found, strict=True):
+        if isinstance(decision, Rejected):
+            rule = f" ({decision.rule})" if decision.rule else ""
+            answers.append(SeedAnswer(url, "refused", f"{decision.reason}{rule}"))
+        else:
+            answers.append(SeedAnswer(url, "added" if queued else "known", "" if queued else "it is being visited"))
+    return answers
+
+
+def groups(target: FoundJob) -> list[GroupReport]:
+    """Return the queue groups of the running job. Raises NotRunning."""
+    with target.frontier() as frontier:
+        return frontier.reports.groups()
+
+
+def set_groups(target: FoundJob, lines: Sequence[str]) -> list[GroupReport]:
+    """Replace the queue groups of the running job, and return them. Raises NotRunning and JobError."""
+    with target.frontier() as frontier:
+        frontier.set_groups(lines, lists=target.settings.home / GROUP_FOLDER)
+        return frontier.reports.groups()
 
 
 def add_seeds(target: FoundJob, seeds: Sequence[Seed], *, again: bool) -> list[SeedAnswer]:

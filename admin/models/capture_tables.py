@@ -41,6 +41,8 @@ class CaptureDoor(StrEnum):
     """The person's own browser, which uses the proxy of the session with its credentials."""
     SCREEN = "screen"
     """A browser of the capture process, which the person steers in a page of the admin site."""
+    UPLOAD = "upload"
+    """Files that were captured elsewhere, and imported. The session has ended when it is made."""
 
 
 class CaptureSession(Base):

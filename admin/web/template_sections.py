@@ -25,7 +25,13 @@ _FIRST: Final = (
     *("visitor", "scope", "hops", "include", "exclude", "robots"),
     *("limits.pages", "limits.bytes", "limits.seconds", "politeness.min_delay_seconds", "politeness.per_host"),
 )
-_TABLES: Final = {"limits": "Further limits", "politeness": "Further politeness", "device": "Device"}
+_TABLES: Final = {
+    "limits": "Further limits",
+    "seen": "URLs that are taken for the same one",
+    "politeness": "Further politeness",
+    "device": "Device",
+    "revisit": "Continuous crawl",
+}
 _OWN: Final = (
     (
         "Browsers",
@@ -40,12 +46,12 @@ _OWN: Final = (
         "Links out of scope, and bounds on URLs",
         "How far a crawl follows what lies out of scope, and what keeps it out of endless paths.",
         (
-            *("embed_hops", "speculative_hops", "redirect_hops"),
+            *("rules", "embed_hops", "speculative_hops", "guessed_links", "redirect_hops"),
             *("max_url_length", "max_path_segments", "max_path_repeats", "max_links"),
         ),
     ),
-    ("Single sites", "Other settings for some of the sites.", ("sheets", "least_delays")),
-    ("Requests", "What is sent with every request.", ("user_agent", "headers", "redact_headers")),
+    ("Single sites", "Other settings for some of the sites.", ("sheets", "least_delays", "groups")),
+    ("Requests", "What is sent with every request.", ("user_agent", "user_agent_contact", "headers", "redact_headers")),
 )
 _UNITS: Final = {
     "seconds": "seconds",
@@ -78,7 +84,7 @@ def _sections() -> Iterator[FieldSection]:
     yield from (FieldSection(title, text, keys) for title, text, keys in _OWN)
     definitions = Profile.model_json_schema()["$defs"]
     for (table, title), model in zip(
-        _TABLES.items(), ("Limits", "PolitenessOverrides", "DeviceOverrides"), strict=True
+        _TABLES.items(), ("Limits", "SeenRules", "PolitenessOverrides", "DeviceOverrides", "RevisitRules"), strict=True
     ):
         keys = tuple(key for key in known if key.startswith(f"{table}.") and key not in placed)
         placed.update(keys)

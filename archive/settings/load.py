@@ -30,6 +30,7 @@ from archive.settings.frontier import FrontierSettings
 from archive.settings.generation import GenerationSettings
 from archive.settings.harvester import HarvesterSettings
 from archive.settings.harvests import HarvestSettings
+from archive.settings.intake import IntakeSettings
 from archive.settings.logs import LogSettings
 from archive.settings.notifications import NotificationSettings
 from archive.settings.people import PeopleSettings
@@ -37,6 +38,7 @@ from archive.settings.proxy import ProxySettings
 from archive.settings.qa import QaSettings
 from archive.settings.redis import RedisSettings
 from archive.settings.storage import StorageSettings
+from archive.settings.urlfrontier import UrlFrontierSettings
 from archive.settings.values.base import Section
 from archive.settings.values.redacted import shown
 from archive.settings.view import ViewSettings
@@ -88,6 +90,8 @@ class Settings(Section):
     harvester: HarvesterSettings = HarvesterSettings()
     qa: QaSettings = QaSettings()
     capture: CaptureSettings = CaptureSettings()
+    intake: IntakeSettings = IntakeSettings()
+    urlfrontier: UrlFrontierSettings = UrlFrontierSettings()
     logs: LogSettings = LogSettings()
 
     @field_validator("home")

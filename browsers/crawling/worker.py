@@ -22,20 +22,18 @@ from archive import crawl_log
 from archive.crawl_log import CrawlLog, LogLine
 from archive.dates import now_micros
 from archive.json_text import compact_json
-from archive.settings import BrowserSettings
+from archive.settings import BrowserSettings, LogSettings
 from archive.settings.load import Settings
 from browsers.crawling.heartbeat import LeaseHeartbeat
 from browsers.crawling.missing_pages import MissingPages
-from browsers.engines.choice import proxy_trust
 from browsers.engines.interface import BrowserMissing
 from browsers.links.headers import REDIRECTS
 from browsers.logins.login_book import LoginBook
-from browsers.logins.plain_login import PlainLogin
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.plain.chain_cookies import ChainCookies
 from browsers.plain.own_redirects import OwnRedirects
 from browsers.plain.robots_rules import RobotsDecision, RobotsRules
-from browsers.plain.visitor import PlainVisitor
+from browsers.plain.visitor import PlainVisitor, RequestLogins
 from browsers.proxying.control_client import Control, SessionRequest, check_session, read_token
 from browsers.visit import (
     FleetMisconfigured,
@@ -51,6 +49,7 @@ from frontier.definition.job import BEHAVIOR_FOLDER, Profile
 from frontier.definition.scope import CHAINS, REDIRECT_CHAIN, Candidate, Rejected, ScopeDecision, is_embedded
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
+from frontier.link_log import LinkLog
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
@@ -105,6 +104,7 @@ class Worker:
         log_dir: str | None = None,
         pages: BrowserSettings | None = None,
         renders: bool = False,
+        logs: LogSettings | None = None,
     ) -> None:
         """Start nothing yet. With `renders`, the worker takes the job's queue of renders, and needs a ghost."""
         self.tally = WorkerTally()
@@ -112,7 +112,7 @@ class Worker:
         self._queue: LeaseQueue = frontier.renders if renders else frontier
         self._renders = renders
         self._job = frontier.job
-        self._sheets = frontier.job.profile.page_rules()
+        self._sheets = frontier.sheets
         self._visitors = visitors
         self._rules = rules
         self._name = name
@@ -120,7 +120,10 @@ class Worker:
         self._heartbeat = heartbeat
         self._log_dir = log_dir
         self._pages = pages or BrowserSettings()
-        self._crawl_log = CrawlLog(Path(log_dir)) if log_dir else None
+        logs = logs or LogSettings()
+        self._crawl_log = CrawlLog(Path(log_dir), rotate_bytes=logs.rotate_bytes) if log_dir else None
+        if log_dir and logs.links == "on":
+            frontier.link_log = LinkLog(Path(log_dir), logs)
         self._lock = threading.Lock()
         self._own_redirects = OwnRedirects(frontier, rules, stop)
         self._missing = MissingPages(frontier, rules, stop, self._note_check) if self._pages.soft_404_check else None
@@ -215,6 +218,9 @@ class Worker:
         links = _links(visit)
         candidates = [_candidate(reached, link, visit) for link in links if link.hop not in left_hops]
         added = self._persist(lambda: self._frontier.add(candidates, lease))
+        changes = [(link.url, link.changed) for link in links if link.changed is not None]
+        if changes:
+            self._persist(lambda: self._frontier.note_changes(changes))
         if is_rendered_later:
             embeds = [reached.candidate(link.url, link.hop) for link in links if link.hop in left_hops]
             self._persist(lambda: self._frontier.renders.add(lease, embeds, links=len(added)))
@@ -279,7 +285,7 @@ class Worker:
             via=lease.via or "",
             source=lease.source or "",
             mime=mime,
-            annotations=annotations,
+            annotations=annotations if annotates else (*crawl_log.try_notes(lease.attempt), *annotations),
             extra={crawl_log.ANNOTATES: True} if annotates else {},
         )
         self._crawl_log.append([line.text()])
@@ -350,6 +356,7 @@ class Worker:
             source=lease.source,
             log_dir=self._log_dir,
             cookies=lease.cookies,
+            attempt=lease.attempt,
         )
 
 
@@ -372,10 +379,11 @@ def run_worker(
 
     `proxy` is the host:port of the fleet. `controls` are the control ports of its processes. `log_dir` is the folder of
     the job's crawl.log. After `stop`, current visits are finished and no new ones begin. Raises BrowserMissing,
-    FrontierLost, FrontierUnavailable, and FleetUnavailable when the proxy's home can't be read, or when the proxy
-    refuses the worker.
+    FrontierLost, FrontierUnavailable, JobError when a list file of the job's rules can't be used, and FleetUnavailable
+    when the proxy's home can't be read, or when the proxy refuses the worker.
     """
     frontier = Frontier.of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+    frontier.load_lists()
     profile = frontier.job.profile
     settings = _with_check(settings, profile)
     agent = profile.user_agent or settings.archive.user_agent
@@ -387,17 +395,33 @@ def run_worker(
         ports = [at_the_end.enter_context(Control(address, token)) for address in controls]
         for port in ports:
             check_session(port, SessionRequest(frontier.job.collection, frontier.job.name, log_dir=log_dir))
-        rules = profile.page_rules()
-        has_ghost = renders or needs_ghost(rules)
+        has_ghost = renders or needs_ghost(frontier.sheets)
         logins = _logins(settings, profile)
-        sent = PlainLogin(logins) if logins else None
-        plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, login=sent, connections=concurrency)
+        sent = _plain_login(logins) if logins else None
+        guesses = profile.guessed_links == "on"
+        plain = PlainVisitor(
+            settings,
+            ports,
+            user_agent=agent,
+            headers=own,
+            login=sent,
+            connections=concurrency,
+            digests=profile.revisit.is_on,
+            guesses=guesses,
+        )
         at_the_end.callback(plain.close)
         ghost = None
         if has_ghost:
             ghost = _ghost(_for_job(settings, profile), ports, proxy, own, logins, at_the_end)
         visitors = Visitors(plain, ghost)
-        robots = RobotsRules(frontier, plain, agent, obey=obey, least_delay=profile.least_delay)
+        robots = RobotsRules(
+            frontier,
+            plain,
+            agent,
+            obey=obey,
+            least_delay=profile.least_delay,
+            own=lambda url: frontier.sheets.values_for(url).robots,
+        )
         queue = frontier.renders if renders else frontier
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE
         heartbeat = at_the_end.enter_context(LeaseHeartbeat(queue.renew, beat_seconds))
@@ -411,6 +435,7 @@ def run_worker(
             log_dir=log_dir,
             pages=settings.browsers,
             renders=renders,
+            logs=settings.logs,
         )
         visits = "renders" if renders else profile.visitor
         log.info("worker %s begins: job %s, visitor %s, %d visits at once", name, job, visits, concurrency)
@@ -476,6 +501,7 @@ def _ghost(
 
     The ghost's modules are imported only here, since most jobs do not need them.
     """
+    from browsers.engines.choice import proxy_trust
     from browsers.ghosts.ghost import Ghost
 
     ghost = Ghost(settings, controls, proxy_trust(settings.home, proxy), headers, logins=logins)
@@ -494,6 +520,13 @@ def _logins(settings: Settings, profile: Profile) -> LoginBook:
         raise FleetUnavailable("no-browser-profile") from error
 
 
+def _plain_login(logins: LoginBook) -> RequestLogins:
+    """Return the logins for the plain crawler, whose module is imported only here, since most jobs have no login."""
+    from browsers.logins.plain_login import PlainLogin
+
+    return PlainLogin(logins)
+
+
 def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutcome:
     """Return the outcome of the visit for the frontier."""
     redirect = next((link.url for link in visit.links if link.hop == "R"), None)
@@ -506,6 +539,7 @@ def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutc
         redirect=redirect,
         is_document=is_document(visit, hop_path),
         urls=1 + len(visit.fetched),
+        digest=visit.digest,
     )
 
 

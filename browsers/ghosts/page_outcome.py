@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import blake2b
 from typing import Final
 
 from archive import crawl_log
@@ -68,8 +69,15 @@ def visit_of(page_visit: PageVisit, found: LinkCollector, report: SessionCounts 
         ),
         retry_after=outcomes.retry_after(headers),
         fetched=tuple(sorted(fetched)),
+        digest=_text_digest(snapshot),
         stages=snapshot.times.seconds(),
     )
+
+
+def _text_digest(snapshot: PageSnapshot) -> str:
+    """Return the digest of the page's visible text, or of its DOM when there is no text."""
+    text = snapshot.text_final or snapshot.text or snapshot.dom
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if text is not None else ""
 
 
 def troubles(snapshot: PageSnapshot) -> tuple[GhostTrouble, ...]:

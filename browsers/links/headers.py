@@ -22,11 +22,19 @@ EMBEDDED_RELATIONS: Final = frozenset(
         "apple-touch-startup-image",
         "fluid-icon",
         "mask-icon",
-        "image_src",
         "preload",
         "modulepreload",
         "prefetch",
+        "prerender",
         "manifest",
+        "import",
+        "stylesheet/less",
+        "image_src",
+        "video_src",
+        "audio_src",
+        "thumbnail",
+        "compression-dictionary",
+        "serviceworker",
     )
 )
 """`rel` values of parts of the page. The target of any other value is a page."""

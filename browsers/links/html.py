@@ -1,129 +1,222 @@
-"""This module finds links in HTML and SVG. Tags are found as browsers find them (`browsers.links.tags`). Pure."""
+"""This module finds links in HTML and SVG. Tags are found as browsers find them (`browsers.links.tags`). Pure.
+
+Links of elements and attributes come first. Guesses follow: texts that look like URLs in scripts, in event handlers
+and in attributes of scripts (`data-…`). A collector that takes no guesses leaves them out.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import unquote
 
-from browsers.links import css
+from browsers.links import css, guesses, json_data
 from browsers.links.collector import LinkCollector
 from browsers.links.headers import collect_relation, refresh_target
+from browsers.links.html_names import (
+    ANYWHERE,
+    ATTRIBUTES,
+    FILES_IN_META,
+    PAGES_IN_META,
+    PICTURES_IN_META,
+    SETS,
+    SURE,
+)
 from browsers.links.tags import Tag, start_tags
 from browsers.visit import Hop
 
 TYPES: Final = frozenset(("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml", "image/svg+xml"))
 """Media types that are searched as HTML."""
 
-ATTRIBUTES: Final[Mapping[str, tuple[tuple[str, Hop], ...]]] = {
-    "a": (("href", "L"), ("xlink:href", "L")),
-    "applet": (("archive", "E"),),
-    "area": (("href", "L"),),
-    "audio": (("src", "E"),),
-    "blockquote": (("cite", "L"),),
-    "body": (("background", "E"),),
-    "del": (("cite", "L"),),
-    "embed": (("src", "E"),),
-    "feimage": (("href", "E"), ("xlink:href", "E")),
-    "frame": (("src", "E"), ("longdesc", "L")),
-    "iframe": (("src", "E"), ("longdesc", "L")),
-    "image": (("href", "E"), ("xlink:href", "E"), ("src", "E")),
-    "img": (("src", "E"), ("lowsrc", "E"), ("dynsrc", "E"), ("longdesc", "L")),
-    "input": (("src", "E"),),
-    "ins": (("cite", "L"),),
-    "object": (("data", "E"),),
-    "q": (("cite", "L"),),
-    "script": (("src", "E"), ("href", "E"), ("xlink:href", "E")),
-    "source": (("src", "E"),),
-    "table": (("background", "E"),),
-    "td": (("background", "E"),),
-    "th": (("background", "E"),),
-    "tr": (("background", "E"),),
-    "track": (("src", "E"),),
-    "use": (("href", "E"), ("xlink:href", "E")),
-    "video": (("src", "E"), ("poster", "E")),
-}
-"""Element, attribute, hop: what HTML (and HTML of thirty years) names by a plain address."""
-
-ANYWHERE: Final[Mapping[str, Hop]] = {
-    "data-src": "E",
-    "data-original": "E",
-    "data-lazy-src": "E",
-    "data-lazy": "E",
-    "data-bg": "E",
-    "data-background-image": "E",
-    "data-poster": "E",
-    "data-thumb": "E",
-    "data-full-src": "E",
-}
-"""Attributes by which lazy-loading scripts keep an image's address, on any element."""
-
-_SETS: Final = ("srcset", "data-srcset", "data-lazy-srcset", "imagesrcset")
-_PICTURES_IN_META: Final = ("og:image", "og:video", "og:audio", "twitter:image", "twitter:player:stream")
-_META_NAMES: Final = frozenset(("msapplication-tileimage", "thumbnail", "image", "contenturl", "thumbnailurl"))
+_SCRIPT_TYPES: Final = re.compile(r"|module|(?:text|application)/(?:x-)?(?:java|ecma|j|live)script\b.*", re.I | re.S)
+_JSON_TYPES: Final = re.compile(r"(?:application|text)/(?:[\w.+-]+\+)?json\b.*|importmap|speculationrules", re.I | re.S)
 
 
 def collect(found: LinkCollector, text: str, *, forms: bool = False, is_xml: bool = False) -> None:
-    """Add every link of a document; `forms` also those of forms that GET."""
+    """Add every link of a document; `forms` also those of forms that GET. A collector may take guesses as well."""
     if _BASE.search(text):
         found.rebase(next((tag.attributes()["href"] for tag in start_tags(text, is_xml=is_xml) if _is_base(tag)), None))
-    for tag in start_tags(text, is_xml=is_xml):
+    guessed = _Guessed(found)
+    hints = _HINTS if found.takes_guesses else _SHARED
+    for tag in start_tags(text, is_xml=is_xml, conditional=True):
         if tag.name == "style":
             css.collect(found, tag.text, "style/text()")
-        elif tag.name in _NAMES or _SHARED.search(tag.written):
-            _collect_tag(found, tag.name, tag.attributes(), forms=forms)
+        elif tag.name in _NAMES or hints.search(tag.written):
+            _collect_tag(found, guessed, tag, forms=forms)
+    guessed.collect()
 
 
 def _is_base(tag: Tag) -> bool:
     return tag.name == "base" and "href" in tag.attributes()
 
 
-def _collect_tag(found: LinkCollector, tag: str, attributes: Mapping[str, str], *, forms: bool) -> None:
-    for name, hop in ATTRIBUTES.get(tag, ()):
-        found.add(attributes.get(name), hop, f"{tag}/@{name}")
-    special = _SPECIAL.get(tag)
+@dataclass(slots=True)
+class _Guessed:
+    """Texts that are searched for guesses after all links are known, at most `guesses.MAX_SCRIPT` characters of them.
+
+    Each has the way in which it is searched, and its context.
+    """
+
+    found: LinkCollector
+    _room: int = guesses.MAX_SCRIPT
+    _texts: list[tuple[Callable[[LinkCollector, str, str], None], str, str]] = field(default_factory=list)
+
+    def add(self, search: Callable[[LinkCollector, str, str], None], text: str, context: str) -> None:
+        """Keep a text for the search."""
+        if self.found.takes_guesses and 0 < len(text) <= self._room:
+            self._room -= len(text) + _COST
+            self._texts.append((search, text, context))
+
+    def collect(self) -> None:
+        """Search the texts."""
+        for search, text, context in self._texts:
+            search(self.found, text, context)
+
+
+def _whole(hop: Hop) -> Callable[[LinkCollector, str, str], None]:
+    """Return a search that takes the text as a whole, if it looks like a URL."""
+
+    def search(found: LinkCollector, text: str, context: str) -> None:
+        reference = guesses.likely(text.strip())
+        if reference is not None:
+            found.guess(reference, context, hop=hop)
+
+    return search
+
+
+_WHOLE: Final = _whole("X")
+_WHOLE_PAGE: Final = _whole("L")
+
+
+def _collect_tag(found: LinkCollector, guessed: _Guessed, tag: Tag, *, forms: bool) -> None:
+    name, attributes = tag.name, tag.attributes()
+    for attribute, hop in ATTRIBUTES.get(name, ()):
+        found.add(attributes.get(attribute), hop, f"{name}/@{attribute}")
+    special = _SPECIAL.get(name)
     if special is not None:
-        special(found, attributes)
-    _collect_shared(found, tag, attributes)
-    if tag == "form" and forms and (attributes.get("method") or "get").lower() == "get":
+        special(found, guessed, attributes)
+    if name == "script" and tag.text:
+        _script(found, guessed, attributes.get("type", ""), tag.text)
+    _collect_shared(found, guessed, name, attributes)
+    if name == "form" and forms and (attributes.get("method") or "get").lower() == "get":
         found.add(attributes.get("action"), "L", "form/@action")
 
 
-def _collect_shared(found: LinkCollector, tag: str, attributes: Mapping[str, str]) -> None:
-    """Collect what any element may carry: lazy addresses, sets of sources, a style."""
+def _collect_shared(found: LinkCollector, guessed: _Guessed, tag: str, attributes: Mapping[str, str]) -> None:
+    """Collect what any element may carry: lazy addresses, sets of sources, a style, handlers of events."""
     for name, value in attributes.items():
         if not value:
             continue
         if name in ANYWHERE:
-            found.add(value, ANYWHERE[name], f"{tag}/@{name}")
-        elif name in _SETS:
+            _lazy(found, name, value, f"{tag}/@{name}")
+        elif name in SETS:
             for address in css.srcset(value):
                 found.add(address, "E", f"{tag}/@{name}")
         elif name == "style":
             css.collect(found, value, f"{tag}/@style")
+        elif name.startswith("on") or (name in ("href", "xlink:href") and _JAVASCRIPT.match(value)):
+            guessed.add(guesses.collect, value, f"{tag}/@{name}")
+        elif name.startswith("data-") and ("/" in value or "." in value):
+            is_text = any(quote in value for quote in "\"'")
+            guessed.add(guesses.collect if is_text else _WHOLE, value, f"{tag}/@{name}")
+        elif name == "value" and tag in ("option", "input", "button"):
+            guessed.add(_WHOLE_PAGE, value, f"{tag}/@value")
+        elif name == "flashvars":
+            _flashvars(guessed, value, f"{tag}/@{name}")
 
 
-def _link(found: LinkCollector, attributes: Mapping[str, str]) -> None:
+def _lazy(found: LinkCollector, name: str, value: str, context: str) -> None:
+    """Add the address of a lazy attribute, which some libraries write as in CSS, or as other values too."""
+    text = value.strip()
+    if text[:10].lower().startswith(("url(", "image-set(", "linear-")):
+        css.collect(found, text, context)
+    elif name in SURE or (("/" in text or "." in text) and not any(char in text for char in "{}<>|\"'")):
+        found.add(text, "E", context)
+
+
+def _script(found: LinkCollector, guessed: _Guessed, kind: str, text: str) -> None:
+    """Collect the content of a script element: a description in JSON-LD, other JSON, or a script."""
+    kind = kind.strip()
+    if kind.lower().partition(";")[0].strip() in json_data.LINKED_TYPES:
+        json_data.collect_linked(found, text)
+    elif _JSON_TYPES.fullmatch(kind):
+        guessed.add(json_data.collect, text, "script/text()")
+    elif _SCRIPT_TYPES.fullmatch(kind):
+        guessed.add(guesses.collect, text, "script/text()")
+
+
+def _link(found: LinkCollector, _: _Guessed, attributes: Mapping[str, str]) -> None:
     collect_relation(found, attributes.get("href"), attributes.get("rel") or "", "link/@href")
 
 
-def _meta(found: LinkCollector, attributes: Mapping[str, str]) -> None:
-    content = attributes.get("content") or ""
+def _meta(found: LinkCollector, guessed: _Guessed, attributes: Mapping[str, str]) -> None:
+    content = (attributes.get("content") or "").strip()
     if (attributes.get("http-equiv") or "").lower() == "refresh":
         found.add(refresh_target(content), "R", "meta/@content")
         return
     name = (attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or "").lower()
-    if name in _META_NAMES or (name.startswith(_PICTURES_IN_META) and "://" in content):
+    if name in FILES_IN_META or (name.startswith(PICTURES_IN_META) and "://" in content):
         found.add(content if "/" in content else None, "E", "meta/@content")
+    elif name in PAGES_IN_META:
+        found.add(content if content.startswith(("http:", "https:", "/")) else None, "L", "meta/@content")
+    elif guesses.is_absolute(content):
+        guessed.add(_WHOLE, content, "meta/@content")
 
 
-def _param(found: LinkCollector, attributes: Mapping[str, str]) -> None:
-    if (attributes.get("name") or "").lower() in ("movie", "src", "filename", "url"):
-        found.add(attributes.get("value"), "E", "param/@value")
+def _param(found: LinkCollector, guessed: _Guessed, attributes: Mapping[str, str]) -> None:
+    name, value = (attributes.get("name") or "").lower(), attributes.get("value") or ""
+    if name in ("movie", "src", "filename", "url"):
+        found.add(value, "E", "param/@value")
+    elif name == "flashvars":
+        _flashvars(guessed, value, "param/@value")
+    else:
+        guessed.add(_WHOLE, value, "param/@value")
 
 
-_SPECIAL: Final = {"link": _link, "meta": _meta, "param": _param}
+def _flashvars(guessed: _Guessed, value: str, context: str) -> None:
+    """Keep the values of a query string with which a Flash film is started."""
+    for pair in value[:_MAX_FLASHVARS].split("&"):
+        guessed.add(_WHOLE, unquote(pair.partition("=")[2]), context)
+
+
+def _object(found: LinkCollector, _: _Guessed, attributes: Mapping[str, str]) -> None:
+    """Add the parts of an object or applet, which are relative to its `codebase`."""
+    base = found.resolve(attributes.get("codebase"))
+    for name in ("data", "classid", "src"):
+        _add_below(found, base, attributes.get(name), f"object/@{name}")
+    for address in (attributes.get("archive") or "").replace(",", " ").split()[:_MAX_ARCHIVES]:
+        _add_below(found, base, address, "object/@archive")
+
+
+def _applet(found: LinkCollector, _: _Guessed, attributes: Mapping[str, str]) -> None:
+    base = found.resolve(attributes.get("codebase"))
+    code = attributes.get("code") or ""
+    if code and "." not in code.rpartition("/")[2].removesuffix(".class"):
+        code = code if code.endswith(".class") else f"{code}.class"
+    elif code and not code.endswith(".class"):
+        code = f"{code.replace('.', '/')}.class"  # the name of a class in a package
+    _add_below(found, base, code, "applet/@code")
+    _add_below(found, base, attributes.get("object"), "applet/@object")
+    for address in (attributes.get("archive") or "").replace(",", " ").split()[:_MAX_ARCHIVES]:
+        _add_below(found, base, address, "applet/@archive")
+
+
+def _add_below(found: LinkCollector, base: str | None, reference: str | None, context: str) -> None:
+    """Add a part of the page that is relative to `base`; to the base of the document when there is none."""
+    found.add(found.resolve(reference, base) if base else reference, "E", context)
+
+
+_COST: Final = 100
+"""Characters for which each searched text counts besides its own."""
+_MAX_FLASHVARS: Final = 10_000
+_MAX_ARCHIVES: Final = 100
+_JAVASCRIPT: Final = re.compile(r"\s{0,20}javascript:", re.IGNORECASE)
+_SPECIAL: Final = {"link": _link, "meta": _meta, "param": _param, "object": _object, "applet": _applet}
 _NAMES: Final = frozenset(("form", *ATTRIBUTES, *_SPECIAL))
 _BASE: Final = re.compile(r"<base[\s/]", re.IGNORECASE)
 _SHARED: Final = re.compile(r"style|srcset|data-", re.IGNORECASE)
 """A hint that a tag may carry an attribute that any element may."""
+_HINTS: Final = re.compile(r"style|srcset|data-|\bon[a-z]|value|flashvars", re.IGNORECASE)
+"""A hint that a tag may carry an attribute that any element may, or one with a guess."""

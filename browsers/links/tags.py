@@ -25,18 +25,21 @@ _TAG: Final = re.compile(
 _ATTRIBUTE: Final = re.compile(r"([^\s/>=][^\s/>=]*+)(?:\s*+=\s*+(?:\"([^\"]*+)\"?|'([^']*+)'?|([^\s>]*+)))?")
 _COMMENT_ENDS: Final = re.compile(r"--!?>")
 _EMPTY_COMMENT: Final = re.compile(r"-?>")
+_CONDITION: Final = re.compile(r"\s{0,20}\[\s{0,20}if\b[^\]<>]{0,300}\]\s{0,20}>", re.IGNORECASE)
+"""The beginning of a conditional comment, which hides markup from all browsers but Internet Explorer."""
 _REFERENCE: Final = re.compile(
     r"&(?:#(?:[xX][0-9a-fA-F]{1,8}|[0-9]{1,8})(?![0-9a-fA-F]);?|([a-zA-Z0-9]{1,40}+)(;|(?!=)))"
 )
 _TEXTS: Final = frozenset(("script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"))
 """Elements whose content is text up to their end tag."""
+_SEARCHED: Final = ("style", "script")
 _ENDS: Final[Mapping[str, re.Pattern[str]]] = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in _TEXTS
 }
 
 
 class Tag(NamedTuple):
-    """A start tag: its name in lower case, its attributes as written, and for `style` the text up to its end tag."""
+    """A start tag: its name in lower case, its attributes as written, and the text of a `style` or `script`."""
 
     name: str
     written: str
@@ -51,16 +54,20 @@ class Tag(NamedTuple):
         return attributes
 
 
-def start_tags(text: str, *, is_xml: bool = False) -> Iterator[Tag]:
+def start_tags(text: str, *, is_xml: bool = False, conditional: bool = False) -> Iterator[Tag]:
     """Yield every start tag; one that the text ends within is left out, as browsers do.
 
-    In XML, a `script` or another such element that is closed in its tag has no text.
+    In XML, a `script` or another such element that is closed in its tag has no text. With `conditional`, the tags in
+    conditional comments (`<!--[if IE]> … <![endif]-->`) are tags, too.
     """
     position, svg = 0, 0
     while (found := _TAG.search(text, position)) is not None:
         position = found.end()
         if found[1] is None:
+            begins = _CONDITION.match(text, position) if conditional and found[4] else None
             position, svg = _skip(text, found, svg)
+            if begins is not None and begins.end() < position:
+                yield from start_tags(text[begins.end() : position])
             continue
         name = found[1].lower()
         is_closed = found[2].endswith("/")
@@ -69,7 +76,7 @@ def start_tags(text: str, *, is_xml: bool = False) -> Iterator[Tag]:
         if name in _TEXTS and not (is_closed and (svg or is_xml)):
             end = _ENDS[name].search(text, position)
             stop = end.start() if end else len(text)
-            content, position = text[position:stop] if name == "style" else "", stop
+            content, position = text[position:stop] if name in _SEARCHED else "", stop
         if found[3]:
             yield Tag(name, found[2], content)
         if name == "plaintext":

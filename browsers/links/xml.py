@@ -2,6 +2,9 @@
 
 Browsers show an XML document by the style sheets of its `xml-stylesheet` instructions. An XSLT style sheet may import
 and include others, and may read documents by name. All of these are parts of the page.
+
+XML of any other kind gives guesses, as with Heritrix's ExtractorXML: values of attributes and texts of elements that
+are absolute URLs, and attributes such as `href`, `src` and `url`.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import re
 from html import unescape
 from typing import Final
 
-from browsers.links import html
+from browsers.links import guesses, html
 from browsers.links.collector import LinkCollector
 from browsers.links.tags import Tag, start_tags
 from browsers.visit import XSLT_CONTEXT
@@ -28,6 +31,21 @@ _COMPUTED: Final = re.compile(r"[{}]|%7[BD]", re.I)
 """A part of an address that the style sheet computes."""
 _HEAD: Final = 65_536
 """Characters in which the first element begins."""
+
+
+_ADDRESSES: Final = frozenset(("href", "src", "url", "uri", "link", "file", "path", "image", "thumb", "thumbnail"))
+"""Local names of attributes whose value is a guess also if it is a path."""
+_NAMES_OF_IDEAS: Final = re.compile(
+    r"xmlns(?::.*)?|(?:.*:)?(?:schemaLocation|noNamespaceSchemaLocation)|.*namespace", re.I
+)
+_TEXT: Final = re.compile(
+    r"<([\w:.-]{1,80})[^<>]{0,2000}>\s{0,200}(?:<!\[CDATA\[\s{0,200})?(https?://[^\s<>\"'\]]{1,2000}+)"
+)
+"""An element whose text begins with a URL."""
+_TEXT_ENDS: Final = re.compile(r"\s{0,200}(?:\]\]>\s{0,200})?<")
+_MAX_TAGS: Final = 500_000
+MAX_XML: Final = 16_000_000
+"""Characters of a document that are searched for guesses."""
 
 
 def root_of(text: str) -> Tag | None:
@@ -64,6 +82,30 @@ def collect(found: LinkCollector, text: str, root: Tag | None) -> None:
         _collect_style(found, text)
     elif local_name(root) in ("html", "svg"):
         html.collect(found, text, is_xml=True)
+    elif found.takes_guesses:
+        _collect_guesses(found, text[:MAX_XML])
+
+
+def _collect_guesses(found: LinkCollector, text: str) -> None:
+    """Add the URLs in attributes and texts of a document of an unknown kind."""
+    for number, tag in enumerate(start_tags(text, is_xml=True)):
+        if number >= _MAX_TAGS:
+            found.dropped += 1
+            break
+        if "/" not in tag.written:
+            continue
+        for name, value in tag.attributes().items():
+            is_named = name.rpartition(":")[2] in _ADDRESSES
+            if _NAMES_OF_IDEAS.fullmatch(name) or len(value) > guesses.MAX_GUESS:
+                continue
+            if guesses.is_absolute(value) or (is_named and guesses.likely(value) == value):
+                found.guess(value, f"{local_name(tag)}/@{name}")
+    for number, begins in enumerate(_TEXT.finditer(text)):
+        if number >= _MAX_TAGS:
+            found.dropped += 1
+            return
+        if guesses.is_absolute(begins[2]) and _TEXT_ENDS.match(text, begins.end()):
+            found.guess(unescape(begins[2]), f"{begins[1].rpartition(':')[2].lower()}/text()")
 
 
 def _collect_style(found: LinkCollector, text: str) -> None:

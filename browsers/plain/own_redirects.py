@@ -34,7 +34,7 @@ class OwnRedirects:
         Raises FleetUnavailable, FrontierUnavailable and FrontierLost.
         """
         size = visit.bytes
-        while (target := _own_target(lease, visit)) is not None:
+        while (target := self._own_target(lease, visit)) is not None:
             candidate = lease.candidate(target, "R")
             if not isinstance(self._frontier.decide([candidate], 1)[0], Accepted):
                 break
@@ -43,19 +43,19 @@ class OwnRedirects:
             decision = self._rules.decide(asked, order)
             if decision.code is not None:
                 break
-            pause = delay_ms(visit.duration_ms, self._frontier.politeness, decision.crawl_delay_seconds)
+            pause = delay_ms(visit.duration_ms, self._frontier.politeness_of(target), decision.crawl_delay_seconds)
             if self._stop.wait(pause / 1000):
                 raise FleetUnavailable("stopping")
             lease, visit = asked, visitor.visit(order)
             size += visit.bytes
         return lease, replace(visit, bytes=size) if size != visit.bytes else visit
 
-
-def _own_target(lease: Lease, visit: Visit) -> str | None:
-    """Return the target of a redirect that the frontier takes for the same URL, if its answer may be another one."""
-    if visit.code not in REDIRECTS:
-        return None
-    target = next((link.url for link in visit.links if link.context == LOCATION), None)
-    if target is None or fingerprint(target) != fingerprint(lease.url):
-        return None
-    return target if target != lease.url or ChainCookies.read(visit.cookies).is_new else None
+    def _own_target(self, lease: Lease, visit: Visit) -> str | None:
+        """Return the target of a redirect that the frontier takes for the same URL, if its answer may be another."""
+        if visit.code not in REDIRECTS:
+            return None
+        target = next((link.url for link in visit.links if link.context == LOCATION), None)
+        seen = self._frontier.job.profile.seen
+        if target is None or fingerprint(target, seen) != fingerprint(lease.url, seen):
+            return None
+        return target if target != lease.url or ChainCookies.read(visit.cookies).is_new else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 from urllib.parse import urljoin
 
 from archive import crawl_log
@@ -49,8 +49,13 @@ class RobotsRules:
         *,
         obey: bool,
         least_delay: Callable[[str], float] = lambda _: 0.0,
+        own: Callable[[str], Literal["obey", "ignore"] | None] = lambda _: None,
     ) -> None:
-        """`least_delay` returns the shortest pause in seconds that the job has for a host."""
+        """Use these rules. `least_delay` returns the shortest pause in seconds that the job has for a host.
+
+        `own` returns whether robots.txt holds for a URL; None where `obey` says so.
+        """
+        self._own = own
         self._least_delay = least_delay
         self._frontier = frontier
         self._fetcher = fetcher
@@ -65,7 +70,8 @@ class RobotsRules:
         return replace(decision, crawl_delay_seconds=least)
 
     def _decided(self, lease: Lease, order: VisitOrder) -> RobotsDecision:
-        if not self._obey:
+        own = self._own(lease.url)
+        if own == "ignore" or (own is None and not self._obey):
             return RobotsDecision()
         robots = self._frontier.robots(lease.url) or self._ask(lease, order)
         delay = robots.crawl_delay(self._user_agent)
@@ -82,7 +88,7 @@ class RobotsRules:
         url = robots_url(lease.url)
         hop_path = extend(lease.hop_path, "P")
         try:
-            answer = self._follow(replace(order, url=url, hop_path=hop_path, via=lease.url))
+            answer = self._follow(replace(order, url=url, hop_path=hop_path, via=lease.url, attempt=1))
         except SiteFailure as failure:
             return self._frontier.set_robots(lease.url, failure.code)
         body = decode(answer.body, answer.headers.get("content-encoding", ""), MAX_BYTES + 1).data

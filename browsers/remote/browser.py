@@ -12,7 +12,7 @@ import base64
 import logging
 import os
 import shutil
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,16 +31,19 @@ from playwright.async_api import (
 )
 
 from archive.dates import Micros
+from browsers.behaviors.outcomes import BehaviorOutcome
+from browsers.behaviors.page_tools import observer
 from browsers.engines.chromium.flags import recorded_window_flags
 from browsers.engines.chromium.profile_folder import prepare_window_profile
 from browsers.engines.interface import BrowserCookie
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.remote import messages
+from browsers.remote.autopilot import Autopilot, AutopilotOrder
 from browsers.remote.framing import MessageKind, ScreenMessage
 from browsers.remote.page_scripts import AT_POINT, PASSWORD_BINDING, PASSWORD_FIELDS, PICK, SELECTED, WORLD
 
 log = logging.getLogger(__name__)
-_START_SECONDS: Final = 60.0
+_START_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 10.0
 _STEP_SECONDS: Final = 20.0
 MOST_TABS: Final = 20
@@ -51,6 +54,7 @@ _MOST_INPUTS: Final = 2_000
 _PICTURE_SECONDS: Final = 1.0
 """A person's page that does not say that it has shown a picture gets the next one after this time."""
 _TITLES_SECONDS: Final = 1.0
+_LATE_SECONDS: Final = 1.0
 _QUALITY: Final = 70
 _DESKTOP: Final = (1280, 800)
 _PHONE_AGENT: Final = (
@@ -71,6 +75,17 @@ class RemoteOrder:
     profile: Path
     url: str = "about:blank"
     sandbox: bool = True
+    autopilot: AutopilotOrder = field(default_factory=AutopilotOrder)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteNotes:
+    """These functions get what the browser notices beside what it shows to the person."""
+
+    secret_field: Callable[[str], None] = lambda _: None
+    """The function gets the name of a form field that takes a password."""
+    picture: Callable[[str, bytes], None] = lambda _url, _png: None
+    """The function gets the URL and a PNG picture of a page that was loaded. It may take its time."""
 
 
 @dataclass(slots=True, eq=False)
@@ -83,11 +98,18 @@ class _Tab:
 
 
 class RemoteBrowser:
-    """A running browser. `tell` gets messages for the person's page, `on_password_field` names of secret fields."""
+    """A running browser. `tell` gets messages for the person's page."""
 
-    def __init__(self, driver: Playwright, context: BrowserContext, on_password_field: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        driver: Playwright,
+        context: BrowserContext,
+        notes: RemoteNotes,
+        autopilot: AutopilotOrder,
+    ) -> None:
         self._driver, self._context = driver, context
-        self._on_password_field = on_password_field
+        self._autopilot_order = autopilot
+        self._notes = notes
         self._tell: Callable[[ScreenMessage], None] = lambda _: None
         self._tabs: list[_Tab] = []
         self._active: _Tab | None = None
@@ -101,15 +123,16 @@ class RemoteBrowser:
         self._inputs: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue(_MOST_INPUTS)
         self._shown = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._scrolling: asyncio.Task[Any] | None = None
+        self._autopilot: Autopilot | None = None
+        self._autopilot_run: asyncio.Task[Any] | None = None
         self.is_over = False
-        context.on("page", lambda page: self._do(self._add(page)))
+        context.on("page", lambda page: self._do(self._opened(page)))
         context.on("close", lambda _: self._end())
         self._do(self._work())
         self._do(self._watch_titles())
 
     @classmethod
-    async def start(cls, order: RemoteOrder, on_password_field: Callable[[str], None]) -> Self:
+    async def start(cls, order: RemoteOrder, notes: RemoteNotes) -> Self:
         """Return a running browser with one tab. Raises RemoteBrowserFailed."""
         await asyncio.to_thread(prepare_window_profile, order.profile)
         driver = await async_playwright().start()
@@ -128,7 +151,8 @@ class RemoteBrowser:
                     accept_downloads=True,
                     viewport={"width": _DESKTOP[0], "height": _DESKTOP[1]},
                 )
-                browser = cls(driver, context, on_password_field)
+                await context.add_init_script(observer().source)
+                browser = cls(driver, context, notes, order.autopilot)
                 for page in context.pages[1:]:
                     await page.close()
                 await browser._add(context.pages[0])
@@ -148,6 +172,8 @@ class RemoteBrowser:
         self._shown.set()
         self._tell_tabs()
         self._do(self._picture())
+        if self._autopilot is not None:
+            self._tell_autopilot(())
         if self._dialog is not None:
             self._tell_dialog(self._dialog)
 
@@ -156,7 +182,7 @@ class RemoteBrowser:
         if sent.get("t") == "shown":
             self._shown.set()
             return
-        if sent.get("t") in ("answer", "stop-scrolling"):  # the page waits for these, and so do the inputs behind
+        if sent.get("t") in ("answer", "stop-autopilot"):  # the page waits for these, and so do the inputs behind
             self._do(self._handle(sent))
             return
         if sent.get("kind") == "move" and self._inputs.qsize() > 2:
@@ -204,6 +230,14 @@ class RemoteBrowser:
 
     # ---- Tabs --------------------------------------------------------------------------------------------------------
 
+    async def _opened(self, page: Page) -> None:
+        """Show a new page as a tab, unless the autopilot's page opened it."""
+        pilot = self._autopilot
+        if pilot is not None and await pilot.owns(page):
+            pilot.take_popup(page)
+        else:
+            await self._add(page)
+
     async def _add(self, page: Page) -> None:
         if any(tab.page is page for tab in self._tabs):
             return
@@ -225,7 +259,7 @@ class RemoteBrowser:
         page.on("close", lambda _: self._do(self._removed(tab)))
         page.on("crash", lambda _: self._say("the page has crashed; reload it"))
         page.on("framenavigated", lambda frame: self._tell_tabs() if frame.parent_frame is None else None)
-        page.on("load", lambda _: self._tell_tabs())
+        page.on("load", lambda _: self._loaded(tab))
         page.on("response", lambda answer: self._note_answer(tab, answer))
         with suppress(Error):
             await devtools.send("Page.enable")
@@ -291,6 +325,21 @@ class RemoteBrowser:
                     await asyncio.wait_for(self._shown.wait(), _PICTURE_SECONDS)
         finally:
             self._send(tab, "Page.screencastFrameAck", {"sessionId": frame["sessionId"]})
+
+    def _loaded(self, tab: _Tab) -> None:
+        self._tell_tabs()
+        if tab.page.url.startswith(("http://", "https://")):
+            self._do(self._take_picture(tab, tab.page.url))
+
+    async def _take_picture(self, tab: _Tab, url: str) -> None:
+        """Take a picture of a page for the list of pages, when its late parts had a moment to appear."""
+        await asyncio.sleep(_LATE_SECONDS)
+        if tab not in self._tabs or tab.page.url != url:
+            return  # the person has gone on
+        with suppress(Error, TimeoutError):
+            async with asyncio.timeout(_STEP_SECONDS):
+                taken = await tab.devtools.send("Page.captureScreenshot", {"format": "png"})
+            await asyncio.to_thread(self._notes.picture, url, base64.b64decode(taken["data"]))
 
     async def _picture(self) -> None:
         """Send a picture of the page as it is, since a page that does not change sends none."""
@@ -359,11 +408,11 @@ class RemoteBrowser:
                 await self._set_files(sent)
             case "login":
                 await self._log_in(sent)
-            case "scroll":
-                self._scrolling = self._do(self._scroll_to_end(tab))
-            case "stop-scrolling":
-                if self._scrolling is not None:
-                    self._scrolling.cancel()
+            case "autopilot":
+                self._start_autopilot(tab)
+            case "stop-autopilot":
+                if self._autopilot_run is not None:
+                    self._autopilot_run.cancel()
             case _:
                 log.debug("an unknown input %r was left out", kind)
 
@@ -418,22 +467,23 @@ class RemoteBrowser:
         if 0 <= at < len(history["entries"]):
             self._send(tab, "Page.navigateToHistoryEntry", {"entryId": history["entries"][at]["id"]})
 
-    async def _scroll_to_end(self, tab: _Tab) -> None:
-        """Scroll in steps to the end of the page, at most for a minute, so that late parts are fetched."""
-        self._tell(ScreenMessage.of_json({"t": "scrolling", "on": True}))
+    def _start_autopilot(self, tab: _Tab) -> None:
+        if self._autopilot is None:
+            self._autopilot = Autopilot(tab.page, self._autopilot_order)
+            self._autopilot_run = self._do(self._run_autopilot(self._autopilot))
+
+    async def _run_autopilot(self, pilot: Autopilot) -> None:
+        """Run the behaviours on the page of a tab, and tell the person how far they are."""
+        self._tell_autopilot(())
         try:
-            async with asyncio.timeout(60):
-                still = 0
-                while still < 3:
-                    moved = await tab.page.evaluate(
-                        "() => { const y = scrollY; scrollBy(0, innerHeight * 0.8); return scrollY !== y; }"
-                    )
-                    still = 0 if moved else still + 1
-                    await asyncio.sleep(0.5)
-        except (Error, TimeoutError):
-            pass
+            await pilot.run(self._tell_autopilot)
         finally:
-            self._tell(ScreenMessage.of_json({"t": "scrolling", "on": False}))
+            self._autopilot = None
+            self._tell(ScreenMessage.of_json({"t": "autopilot", "on": False}))
+
+    def _tell_autopilot(self, outcomes: Sequence[BehaviorOutcome]) -> None:
+        done = [{"name": each.id, "steps": each.steps, "requests": each.requests} for each in outcomes]
+        self._tell(ScreenMessage.of_json({"t": "autopilot", "on": True, "done": done}))
 
     # ---- Dialogs, files, logins --------------------------------------------------------------------------------------
 
@@ -441,6 +491,8 @@ class RemoteBrowser:
         if dialog.type == "beforeunload":
             self._do(dialog.accept())
             return
+        if self._autopilot is not None and dialog.page == self._autopilot.page:
+            return  # the autopilot answers
         self._dialog = dialog
         self._tell_dialog(dialog)
 
@@ -459,6 +511,8 @@ class RemoteBrowser:
                 await dialog.dismiss()
 
     def _choose_files(self, chooser: FileChooser) -> None:
+        if self._autopilot is not None and chooser.page == self._autopilot.page:
+            return  # nobody waits for a choice
         self._chooser = chooser
         self._tell(ScreenMessage.of_json({"t": "files", "many": chooser.is_multiple()}))
 
@@ -528,7 +582,7 @@ class RemoteBrowser:
 
     def _password_field(self, called: Mapping[str, Any]) -> None:
         if called.get("name") == PASSWORD_BINDING:
-            self._on_password_field(messages.text(called.get("payload"), 200))
+            self._notes.secret_field(messages.text(called.get("payload"), 200))
 
     # ---- Telling -----------------------------------------------------------------------------------------------------
 

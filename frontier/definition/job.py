@@ -22,6 +22,9 @@ from archive.dates import Micros, now_micros
 from archive.names.name_rules import NAME_PATTERN
 from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, BrowserStorage, ServiceWorkers
 from archive.url import UrlError, canonical
+from frontier.definition.groups import MAX_GROUPS, check_group_line
+from frontier.definition.pattern_index import is_plainly_valid
+from frontier.definition.rules import MAX_RULES, parse_rule
 from frontier.definition.sheets import (
     MAX_SHEETS,
     PageRules,
@@ -49,6 +52,7 @@ _REFUSED_HEADERS: Final = {
 _SECRET: Final = frozenset({"authorization", "cookie"})
 """Lower-case names of the headers whose values are never recorded when a profile has them."""
 _LONGEST_PATTERN: Final = 4_000
+_LONGEST_INTERVAL: Final = 3_660 * 86_400
 _REMEDIES: Final = {
     "tuple_type": "; write a list, which may be empty: []",
     "mapping_type": "; write a table of names and values, which may be empty: {}",
@@ -65,6 +69,8 @@ class JobError(ValueError):
 
 
 def _compiles(pattern: str) -> str:
+    if is_plainly_valid(pattern):
+        return pattern
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -102,8 +108,18 @@ def _is_sheet(line: str) -> str:
     return line
 
 
+def _is_rule(line: str) -> str:
+    parse_rule(line)
+    return line
+
+
 SheetLine = Annotated[str, AfterValidator(_is_sheet)]
+GroupLine = Annotated[str, AfterValidator(check_group_line)]
+RuleText = Annotated[str, AfterValidator(_is_rule)]
 BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
+
+
+OnOff = Literal["on", "off"]
 
 
 class _Frozen(BaseModel):
@@ -187,6 +203,29 @@ class PolitenessOverrides(_Frozen):
     )
 
 
+class SeenRules(_Frozen):
+    """The rules say which URLs are taken for the same one. The URL that is fetched and archived stays as it is."""
+
+    session_ids: OnOff = Field(
+        "on",
+        title="Leave out session ids",
+        description="URLs that differ in the session ids of Java, PHP, ASP and ColdFusion alone are the same",
+    )
+    lowercase: OnOff = Field(
+        "off", title="Ignore case", description="URLs that differ in upper and lower case alone are the same"
+    )
+    www: OnOff = Field(
+        "off", title="Leave out www", description="a leading www. or www2. of the host's name makes no difference"
+    )
+    scheme: OnOff = Field("off", title="Ignore http and https", description="http and https make no difference")
+    extra_slashes: OnOff = Field(
+        "off", title="Leave out extra slashes", description="several slashes in a row, and one at the end, count as one"
+    )
+    fix_query: OnOff = Field(
+        "off", title="Mend the query", description="an empty query, and empty parts of a query, make no difference"
+    )
+
+
 class DeviceOverrides(_Frozen):
     """A job's browsers look like this device to pages. None keeps the setting `browsers.` of that subject."""
 
@@ -237,6 +276,65 @@ class DeviceOverrides(_Frozen):
         return {name: value for name, value in values.items() if value is not None}
 
 
+class RevisitRules(_Frozen):
+    """A continuous crawl visits its URLs again by these rules. Such a job does not end by itself."""
+
+    mode: Literal["off", "fixed", "adaptive"] = Field(
+        "off",
+        title="Visit URLs again",
+        description="whether the job visits each URL again: never (off), after the same time (fixed), or sooner when it"
+        " changes and later when it does not (adaptive); such a job goes on until it is stopped or reaches a limit",
+    )
+    interval_seconds: float = Field(
+        86_400,
+        ge=1,
+        le=_LONGEST_INTERVAL,
+        title="Time until the next visit",
+        description="time from a visit to the next one; with adaptive, after the first visit",
+    )
+    min_seconds: float = Field(
+        3_600,
+        ge=1,
+        le=_LONGEST_INTERVAL,
+        title="Shortest time until the next visit",
+        description="shortest time that adaptive may choose",
+    )
+    max_seconds: float = Field(
+        90 * 86_400,
+        ge=1,
+        le=_LONGEST_INTERVAL,
+        title="Longest time until the next visit",
+        description="longest time that adaptive may choose",
+    )
+    changed_factor: float = Field(
+        0.2,
+        ge=0,
+        le=0.5,
+        title="Shorter after a change",
+        description="share by which adaptive shortens the time when a URL has changed",
+    )
+    unchanged_factor: float = Field(
+        0.4,
+        ge=0,
+        le=0.5,
+        title="Longer without a change",
+        description="share by which adaptive lengthens the time when a URL has not changed",
+    )
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        if self.min_seconds > self.max_seconds:
+            raise ValueError(
+                f"min_seconds = {self.min_seconds:g} is more than max_seconds = {self.max_seconds:g}; exchange them"
+            )
+        return self
+
+    @property
+    def is_on(self) -> bool:
+        """Return whether URLs are visited again."""
+        return self.mode != "off"
+
+
 class Profile(_Frozen):
     """A profile says how a job harvests. It is one file, which can be compared and used again."""
 
@@ -267,9 +365,9 @@ class Profile(_Frozen):
         (),
         max_length=MAX_SHEETS,
         title="Settings of single sites (sheets)",
-        description="other values of visitor, rendered_fraction and rendering for some sites: a SURT prefix, a host or"
-        " a URL, and then KEY=VALUE, such as `org,example)/shop visitor=browser rendering=asynchronous`; the longest"
-        " prefix counts",
+        description="other values of some keys for some sites: a SURT prefix, a host, a URL or `regex:` with an"
+        " expression, and then KEY=VALUE, such as `org,example)/shop visitor=browser min_delay_seconds=10`; the longest"
+        " prefix counts, and an expression before all prefixes",
     )
     scope: ScopeKind = Field(
         "host",
@@ -292,6 +390,13 @@ class Profile(_Frozen):
         title="Exclude URLs that match",
         description="regular expressions; a URL is rejected when one of them matches a part of it",
     )
+    rules: tuple[RuleText, ...] = Field(
+        (),
+        max_length=MAX_RULES,
+        title="Decide rules",
+        description="rules that take URLs in or out after all other keys, the last one that decides counts: ACCEPT or"
+        " REJECT, a name as in Heritrix, and arguments, such as `REJECT MatchesRegex .*/print/.*`",
+    )
     embed_hops: int = Field(
         2,
         ge=0,
@@ -303,6 +408,11 @@ class Profile(_Frozen):
         ge=0,
         title="Guessed links out of scope",
         description="number of guessed links in a row that may lie out of scope",
+    )
+    guessed_links: Literal["on", "off"] = Field(
+        "on",
+        title="Guessed links",
+        description="whether the plain crawler takes texts of scripts, JSON and XML that look like URLs as links",
     )
     redirect_hops: int = Field(
         5, ge=0, title="Redirects out of scope", description="number of redirects in a row that may lie out of scope"
@@ -324,6 +434,7 @@ class Profile(_Frozen):
         description="number of links that are taken from one page; further links are rejected",
     )
     limits: Limits = Limits()
+    seen: SeenRules = SeenRules()
     politeness: PolitenessOverrides = PolitenessOverrides()
     least_delays: Mapping[str, LeastDelay] = Field(
         {},
@@ -332,6 +443,15 @@ class Profile(_Frozen):
         description="shortest pause between two visits to one host, for the hosts of each of these domains; harvests"
         " set this for the rates of their domains",
     )
+    groups: tuple[GroupLine, ...] = Field(
+        (),
+        max_length=MAX_GROUPS,
+        title="Queue groups",
+        description="hosts whose visits are bounded together: a name, members, and then parallel=VISITS and"
+        " delay=SECONDS, such as `shop *.example.org,192.0.2.0/24,list:shops.txt parallel=1 delay=5`; a host belongs to"
+        " the first group that matches",
+    )
+    revisit: RevisitRules = RevisitRules()
     robots: Literal["obey", "ignore"] | None = Field(
         None, title="robots.txt", description="whether robots.txt is obeyed; none follows the setting frontier.robots"
     )
@@ -387,6 +507,11 @@ class Profile(_Frozen):
         "",
         title="User-Agent",
         description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent",
+    )
+    user_agent_contact: Literal["required", "optional"] = Field(
+        "required",
+        title="Contact in the User-Agent",
+        description="whether user_agent must name a page or a mail address at which webmasters reach the operator",
     )
     browser_profile: str = Field(
         "",

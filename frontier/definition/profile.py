@@ -1,21 +1,26 @@
-"""A profile is read from its file, TOML, JSON or YAML; each thing wrong with it is said in one line."""
+"""A profile is read from its file, TOML, JSON or YAML; each thing wrong with it is said in one line.
+
+Three levels follow each other, and all problems of a level are named at once: the files can be read (`profile_files`);
+the keys are known and their values can be used; and the values fit each other and a crawl (`meaning`).
+"""
 
 from __future__ import annotations
 
 import difflib
-import json
-import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
 from frontier.definition.job import JobError, Profile, problem_text, wrong_headers
-from frontier.definition.yaml_document import MAX_BYTES, YamlPath, YamlRefused, read_document
+from frontier.definition.list_files import is_plain_name
+from frontier.definition.meaning import meaning_problems
+from frontier.definition.profile_files import EXTENDS, LineOf, ProfileUnreadable, assembled
+from frontier.definition.rules import list_file_of, with_list_file
+from frontier.definition.yaml_document import YamlPath
 
-YAML_SUFFIXES: Final = (".yaml", ".yml")
 _REMOVED_KEYS: Final = {"behaviours": "the key behaviors has the names of those to run; leave it out for all"}
 """Keys of earlier releases, which had no effect, with the remedy."""
 _HINTS: Final = 20
@@ -23,8 +28,6 @@ _HINTS: Final = 20
 
 
 type _Unknown = tuple[tuple[str, ...], str]
-type LineOf = Callable[[YamlPath], int | None]
-"""The function tells the line of the value with this path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +39,75 @@ class ProfileProblem:
     message: str
     """Key, value, reason and remedy in one line."""
     line: int | None = None
+    file: Path | None = None
+    is_warning: bool = False
+    """The profile can be used, though it may not do what its author means."""
+
+    @property
+    def text(self) -> str:
+        """Return file, line and message in one line."""
+        if self.file is None or self.message.startswith(f"profile {self.file} "):
+            return self.message
+        line = f" line {self.line}" if self.line is not None else ""
+        return f"profile {self.file}{line}: {'warning: ' if self.is_warning else ''}{self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileCheck:
+    """A profile was checked. It is None when there are problems besides warnings."""
+
+    profile: Profile | None
+    problems: tuple[ProfileProblem, ...]
+    files: tuple[Path, ...] = ()
+    """The files that were read, those that are extended first."""
+
+    @property
+    def errors(self) -> tuple[ProfileProblem, ...]:
+        """Return the problems for which the profile can't be used."""
+        return tuple(each for each in self.problems if not each.is_warning)
 
 
 def load_profile(path: Path) -> Profile:
-    """Return the profile in a `.toml`, `.json`, `.yaml` or `.yml` file.
+    """Return the profile in a `.toml`, `.json`, `.yaml` or `.yml` file, or the stock profile of this name.
 
     Raises JobError for a file that can't be read, an unknown key (with the nearest known one) or a wrong value.
     """
-    values, line_of = _read(path)
-    return make_profile(values, f"profile {path}", line_of)
+    found = check_profile(path)
+    if found.profile is None:
+        first, more = found.errors[0], len(found.errors) - 1
+        message = first.message.removeprefix(f"profile {first.file} ")
+        line = f" line {first.line}" if first.line is not None and not message.startswith("can't be read") else ""
+        colon = "" if message.startswith(("can't be read", "is no table")) else ":"
+        rest = f" (and {more} more problems)" if more else ""
+        raise JobError(f"profile {first.file or path}{line}{colon} {message}{rest}")
+    return found.profile
+
+
+def check_profile(path: Path) -> ProfileCheck:
+    """Return the profile in a file, or the stock profile of this name, with everything that is wrong with it."""
+    try:
+        source = assembled(path)
+    except ProfileUnreadable as error:
+        return ProfileCheck(
+            None, tuple(ProfileProblem("", each.message, each.line, each.file) for each in error.problems)
+        )
+    values = source.values
+
+    def placed(problem: ProfileProblem, key: YamlPath) -> ProfileProblem:
+        file, line = source.origin(key)
+        return replace(problem, file=file, line=line)
+
+    found = [placed(problem, key) for problem, key in _wrong(values)]
+    profile = None if found else Profile.model_validate(values)
+    if profile is not None:
+        found += [
+            placed(ProfileProblem(".".join(map(str, each.path)), each.message, is_warning=each.is_warning), each.path)
+            for each in meaning_problems(profile, set(values))
+        ]
+    order = {file: number for number, file in enumerate(source.files)}
+    found.sort(key=lambda each: (order.get(each.file, -1) if each.file else -1, each.line or 0))
+    is_refused = any(not each.is_warning for each in found)
+    return ProfileCheck(None if is_refused else profile, tuple(found), tuple(source.files))
 
 
 def make_profile(values: Mapping[str, Any], where: str, line_of: LineOf = lambda _: None) -> Profile:
@@ -59,8 +122,30 @@ def make_profile(values: Mapping[str, Any], where: str, line_of: LineOf = lambda
 
 def profile_problems(values: Mapping[str, Any], line_of: LineOf = lambda _: None) -> tuple[ProfileProblem, ...]:
     """Return everything that keeps these values from being a profile, in the order of their lines."""
-    found = [ProfileProblem(".".join(path), message, line_of(path)) for path, message in _unknown(values, Profile, ())]
-    unknown = {each.key for each in found}
+    found = [replace(problem, line=line_of(path)) for problem, path in _wrong(values)]
+    return tuple(sorted(found, key=lambda each: each.line or 0))
+
+
+def with_lists_of(profile: Profile, folder: Path) -> Profile:
+    """Return a profile of the admin site with the paths of its list files, which are in this folder of the home.
+
+    Raises JobError for a rule that names another file.
+    """
+    lines = []
+    for line in profile.rules:
+        name = list_file_of(line)
+        if name is not None and not is_plain_name(name):
+            raise JobError(f"rules: {line[:200]!r} names a file outside of {folder}; write the name of a file in it")
+        lines.append(line if name is None else with_list_file(line, folder / name))
+    return profile.model_copy(update={"rules": tuple(lines)})
+
+
+def _wrong(values: Mapping[str, Any]) -> Iterator[tuple[ProfileProblem, YamlPath]]:
+    """Yield everything that keeps these values from being a profile, with the path of its value."""
+    unknown: set[str] = set()
+    for path, message in _unknown(values, Profile, ()):
+        unknown.add(".".join(path))
+        yield ProfileProblem(".".join(path), message), path
     try:
         Profile.model_validate(values)
     except ValidationError as error:
@@ -68,41 +153,10 @@ def profile_problems(values: Mapping[str, Any], line_of: LineOf = lambda _: None
             if ".".join(map(str, each["loc"])) in unknown:
                 continue
             if each["loc"] == ("headers",) and each["type"] == "value_error":
-                headers = values["headers"]
-                found += [
-                    ProfileProblem(f"headers.{name}", f"headers can't be used: {why}", line_of(("headers", name)))
-                    for name, why in wrong_headers(headers)
-                ]
+                for name, why in wrong_headers(values["headers"]):
+                    yield ProfileProblem(f"headers.{name}", f"headers can't be used: {why}"), ("headers", name)
                 continue
-            found.append(ProfileProblem(".".join(map(str, each["loc"])), problem_text(each), line_of(each["loc"])))
-    return tuple(sorted(found, key=lambda each: each.line or 0))
-
-
-def _read(path: Path) -> tuple[Mapping[str, Any], LineOf]:
-    try:
-        if path.suffix.lower() in YAML_SUFFIXES:
-            return _read_yaml(path)
-        text = path.read_text("utf-8")
-        values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        raise JobError(f"profile {path} can't be read: {error}; correct the file or its path") from error
-    if not isinstance(values, dict):
-        raise JobError(f"profile {path} is no table; write an object of keys and values, such as {{'hops': 2}}")
-    return values, lambda _: None
-
-
-def _read_yaml(path: Path) -> tuple[Mapping[str, Any], LineOf]:
-    with path.open("rb") as file:
-        data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise JobError(f"profile {path} can't be read: it has more than {MAX_BYTES:,} bytes; shorten it")
-    try:
-        document = read_document(data.decode("utf-8"))
-    except YamlRefused as error:
-        first = error.problems[0]
-        line = f" line {first.line}" if first.line is not None else ""
-        raise JobError(f"profile {path}{line}: {first.message}") from error
-    return document.values(), document.line_of
+            yield ProfileProblem(".".join(map(str, each["loc"])), problem_text(each)), each["loc"]
 
 
 def _unknown(values: Mapping[str, Any], model: type[BaseModel], above: tuple[str, ...]) -> Iterator[_Unknown]:
@@ -111,6 +165,9 @@ def _unknown(values: Mapping[str, Any], model: type[BaseModel], above: tuple[str
         path = (*above, name)
         if name not in model.model_fields:
             key = ".".join(path)
+            if key == EXTENDS:
+                yield path, "extends can't be used here, since only profile files have files beside them; remove it"
+                continue
             if remedy := _REMOVED_KEYS.get(key):
                 yield path, f"the key {key} was removed: {remedy}"
                 continue

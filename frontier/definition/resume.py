@@ -15,6 +15,8 @@ _FIXED: Final = (
     "hops",
     "include",
     "exclude",
+    "rules",
+    "seen",
     "embed_hops",
     "speculative_hops",
     "redirect_hops",

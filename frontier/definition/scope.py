@@ -1,4 +1,8 @@
-"""The scope decides whether a URL is in or out, and names the reason in one word. Pure.
+"""The scope decides whether a URL is in or out, and names the reason in one word.
+
+The built-in steps come first (`Scope.steps`), and the first of them that decides counts. The profile's `rules`
+(`rules.py`) come after them, and the last rule that decides counts. No rule takes in a URL that one of the steps in
+`_FINAL` rejects.
 
 The scope of a job is a set of SURT prefixes of its seeds (`archive.url.key`, which has no scheme, so that http and
 https are the same). A leading `www.` is ignored:
@@ -15,18 +19,22 @@ https are the same). A leading `www.` is ignored:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import cache
-from typing import Final
+from typing import Final, Literal, Protocol
 
 from publicsuffixlist import PublicSuffixList
 
+from archive.fast_frozen import fast_frozen
 from archive.url import UrlError, canonical
-from frontier.definition.job import Job, Profile, ScopeKind
-from frontier.definition.sheets import coerced
+from frontier.definition.job import Job, ScopeKind
+from frontier.definition.rules import RuleChain, RuleDecision
+from frontier.definition.sheets import LONGEST_URL
+from frontier.definition.surts import authority_of, coerced, parents, without_port
 from frontier.definition.url_patterns import UrlPatterns
+from frontier.definition.url_shape import path_segments, repeats
 
 LINK_HOPS: Final = "LMS"
 """Hops to another page (link, sitemap entry, form). Only these count as depth."""
@@ -39,7 +47,6 @@ CHAINS: Final = {"R": "redirect-chain", "E": "embed-chain", "X": "embed-chain", 
 REDIRECT_CHAIN: Final = CHAINS["R"]
 _LIST_HOPS: Final = "MP"
 _SCHEME: Final = re.compile(r"\s*([a-zA-Z][a-zA-Z0-9+.-]*):")
-_LONGEST_CYCLE: Final = 6
 _PARTS: Final = "EXP"
 
 
@@ -51,7 +58,7 @@ class Priority(IntEnum):
     STANDARD = 2
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Candidate:
     """A candidate is a URL that may be visited, with its origin.
 
@@ -73,7 +80,7 @@ class Candidate:
     """Cookies that a chain of redirects has set so far, as `browsers.plain.chain_cookies` writes them."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Accepted:
     """A candidate is in scope. Its URL is canonical, and `rule` accepted it."""
 
@@ -81,7 +88,7 @@ class Accepted:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Rejected:
     """A candidate is rejected for a reason of one word. `rule` rejected it."""
 
@@ -93,6 +100,37 @@ class Rejected:
 type ScopeDecision = Accepted | Rejected
 
 
+@dataclass(frozen=True, slots=True)
+class ScopeStep:
+    """A step of the scope has made its own decision about a candidate, as if it were the only one."""
+
+    name: str
+    decision: Literal["accept", "reject", "pass"]
+    reason: str = ""
+    rule: str = ""
+    is_built_in: bool = True
+    is_final: bool = False
+    """The step comes before the rules of the profile, so that no rule takes in a URL that the step rejects."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeBounds:
+    """These keys of the profile bound a scope. Sheets may set them for some URLs."""
+
+    hops: int | None
+    embed_hops: int
+    speculative_hops: int
+    redirect_hops: int
+    max_path_segments: int
+    max_path_repeats: int
+
+
+BOUND_KEYS: Final = tuple(each.name for each in fields(ScopeBounds))
+"""Keys of the profile that a sheet may set for the scope of some URLs."""
+_FINAL: Final = ("Canonical", "TooLong", "RejectByOperator", "Chain")
+"""These built-in steps come before the profile's rules. No rule takes in a URL that one of them rejects."""
+
+
 class Scope:
     """The scope decides about the candidates of one job. Redirects of seeds widen the scope."""
 
@@ -102,6 +140,10 @@ class Scope:
         self._include = UrlPatterns(job.profile.include)
         self._exclude = UrlPatterns(job.profile.exclude)
         self._rejects = UrlPatterns()
+        self._rules = RuleChain(job.profile.rules)
+        self.sheets = job.profile.page_rules()
+        self._bounds = ScopeBounds(*(getattr(job.profile, key) for key in BOUND_KEYS))
+        self._has_sheets = self.sheets.may_set(*BOUND_KEYS)
         self.widen(seed.url for seed in job.seeds)
 
     def widen(self, seeds: Iterable[str]) -> None:
@@ -109,7 +151,7 @@ class Scope:
         further: dict[str, set[str]] = {}
         for url in seeds:
             prefix = surt_prefix(url, self._profile.scope)
-            further.setdefault(_authority(prefix), set()).add(prefix)
+            further.setdefault(authority_of(prefix), set()).add(prefix)
         # The dict is replaced and not changed, since other threads may read it.
         self._prefixes = self._prefixes | {
             name: self._prefixes.get(name, frozenset()) | more for name, more in further.items()
@@ -131,6 +173,10 @@ class Scope:
         """Return the patterns that were switched off since the last call, each with the URL that was the last one."""
         return {text: url for each in self._lists() for text, url in each.take_switched_off().items()}
 
+    def load_lists(self) -> None:
+        """Read the list files of all rules. Raises ListFileError."""
+        self._rules.load_files()
+
     def decide(self, candidate: Candidate) -> ScopeDecision:
         """Decide whether a candidate is in or out. The first of these cases that applies decides.
 
@@ -138,13 +184,52 @@ class Scope:
         `repeating-path`), a chain without a link that is too long (`CHAINS`); then a seed is in; too many links from
         the seed (`hops`) is out; within the seeds' prefixes or matched by a pattern that includes is in; an embed or
         redirect of something in scope is in; all else is out (`scope`).
+
+        After that, the last of the profile's rules that decides about the URL counts, unless the URL is none, is too
+        long, makes a chain too long, or is rejected by an operator.
         """
         try:
             url = canonical(candidate.url)
         except UrlError as error:
             return Rejected(candidate, _no_url(candidate.url), str(error))
         candidate = _with_url(candidate, url)
-        return self._trapped(candidate) or self._placed(candidate)
+        if self._rules:
+            final = self._too_long(candidate) or self._rejected_by_operator(candidate) or _chained(candidate)
+            if final is not None:
+                return final
+            if (decided := self._rules.decide(candidate)) is not None:
+                return _ruled(candidate, decided)
+        return self._built_in(candidate)
+
+    def steps(self, candidate: Candidate) -> Iterator[ScopeStep]:
+        """Yield each step with its own decision about a candidate, in order, for people.
+
+        The first built-in step that decides counts, and after it the last rule that decides.
+        """
+        try:
+            url = canonical(candidate.url)
+        except UrlError as error:
+            yield ScopeStep("Canonical", "reject", _no_url(candidate.url), str(error), is_final=True)
+            return
+        candidate = _with_url(candidate, url)
+        yield ScopeStep("Canonical", "pass", is_final=True)
+        bounds, segments = self._bounds_of(url), path_segments(url)
+        for name, decision in (
+            ("TooLong", self._too_long(candidate)),
+            ("Exclude", self._excluded(candidate)),
+            ("RejectByOperator", self._rejected_by_operator(candidate)),
+            ("TooManyPathSegments", _deep(candidate, segments, bounds)),
+            ("PathologicalPath", _repeating(candidate, segments, bounds)),
+            ("Chain", _chained(candidate)),
+            ("SeedAccept", _seed(candidate)),
+            ("TooManyHops", _far(candidate, bounds)),
+            ("SurtPrefixed", self._covered(candidate)),
+            ("Transclusion", _embedded(candidate, bounds)),
+            ("Reject", Rejected(candidate, "scope", self._profile.scope)),
+        ):
+            yield _step(name, decision, is_built_in=True)
+        for name, found in self._rules.steps(candidate):
+            yield _step(name, None if found is None else _ruled(candidate, found), is_built_in=False)
 
     def covers(self, url: str) -> str | None:
         """Return the SURT prefix or the pattern that has a canonical URL in scope; None when there is none."""
@@ -156,46 +241,60 @@ class Scope:
         found = self._include.first_found(url)
         return f"include {found}" if found is not None else None
 
-    def _lists(self) -> tuple[UrlPatterns, ...]:
-        return self._include, self._exclude, self._rejects
+    def list_problems(self) -> tuple[str, ...]:
+        """Return why list files of the rules can't be used at present."""
+        return self._rules.file_problems()
 
-    def _trapped(self, candidate: Candidate) -> Rejected | None:
-        profile, url = self._profile, candidate.url
-        if len(url) > profile.max_url_length:
-            return Rejected(candidate, "too-long", f"max_url_length {profile.max_url_length}")
-        if (found := self._exclude.first_found(url)) is not None:
-            return Rejected(candidate, "excluded", f"exclude {found}")
-        if (found := self.rejecting(url)) is not None:
-            return Rejected(candidate, "excluded", f"reject {found}")
-        segments = path_segments(url)
-        if len(segments) > profile.max_path_segments:
-            return Rejected(candidate, "deep-path", f"max_path_segments {profile.max_path_segments}")
-        if repeats(segments) > profile.max_path_repeats:
-            return Rejected(candidate, "repeating-path", f"max_path_repeats {profile.max_path_repeats}")
-        if (rule := chain_limit(candidate.hop_path)) is not None:
-            return Rejected(candidate, CHAINS[candidate.hop_path[-1]], rule)
-        return None
+    def _lists(self) -> Iterator[UrlPatterns]:
+        yield from (self._include, self._exclude, self._rejects)
+        yield from self._rules.patterns()
+        yield from self.sheets.patterns()
 
-    def _placed(self, candidate: Candidate) -> ScopeDecision:
-        profile = self._profile
-        if candidate.is_seed:
-            return Accepted(candidate, "seed")
-        if profile.hops is not None and candidate.depth > profile.hops:
-            return Rejected(candidate, "hops", f"hops {profile.hops}")
-        if (rule := self.covers(candidate.url)) is not None:
-            return Accepted(candidate, rule)
-        if is_transclusion(candidate.hop_path, profile):
-            return Accepted(candidate, "embed")
-        return Rejected(candidate, "scope", profile.scope)
+    def _built_in(self, candidate: Candidate) -> ScopeDecision:
+        bounds = self._bounds_of(candidate.url) if self._has_sheets else self._bounds
+        return (
+            self._too_long(candidate)
+            or self._excluded(candidate)
+            or self._rejected_by_operator(candidate)
+            or _deep(candidate, segments := path_segments(candidate.url), bounds)
+            or _repeating(candidate, segments, bounds)
+            or _chained(candidate)
+            or _seed(candidate)
+            or _far(candidate, bounds)
+            or self._covered(candidate)
+            or _embedded(candidate, bounds)
+            or Rejected(candidate, "scope", self._profile.scope)
+        )
+
+    def _too_long(self, candidate: Candidate) -> Rejected | None:
+        most = self._profile.max_url_length
+        return Rejected(candidate, "too-long", f"max_url_length {most}") if len(candidate.url) > most else None
+
+    def _excluded(self, candidate: Candidate) -> Rejected | None:
+        found = self._exclude.first_found(candidate.url)
+        return Rejected(candidate, "excluded", f"exclude {found}") if found is not None else None
+
+    def _rejected_by_operator(self, candidate: Candidate) -> Rejected | None:
+        found = self.rejecting(candidate.url)
+        return Rejected(candidate, "excluded", f"reject {found}") if found is not None else None
+
+    def _covered(self, candidate: Candidate) -> Accepted | None:
+        rule = self.covers(candidate.url)
+        return Accepted(candidate, rule) if rule is not None else None
+
+    def _bounds_of(self, url: str) -> ScopeBounds:
+        given = self.sheets.values_for(url).given() if self._has_sheets and len(url) <= LONGEST_URL else {}
+        own = {key: given[key] for key in BOUND_KEYS if key in given}
+        return replace(self._bounds, **own) if own else self._bounds
 
     def _prefix_of(self, url: str) -> str | None:
         surt = coerced(url)
-        authority = _authority(surt)
+        authority = authority_of(surt)
         match self._profile.scope:
             case "host":
                 return authority if authority in self._prefixes else None
             case "domain":
-                return next((name for name in _parents(authority) if name in self._prefixes), None)
+                return next((name for name in parents(authority) if name in self._prefixes), None)
             case "page":
                 return surt if surt in self._prefixes.get(authority, ()) else None
             case _:
@@ -203,17 +302,64 @@ class Scope:
                 return next((prefix for prefix in below if surt.startswith(prefix)), None)
 
 
+def _deep(candidate: Candidate, segments: list[str], bounds: ScopeBounds) -> Rejected | None:
+    most = bounds.max_path_segments
+    is_deep = len(segments) > most
+    return Rejected(candidate, "deep-path", f"max_path_segments {most}") if is_deep else None
+
+
+def _repeating(candidate: Candidate, segments: list[str], bounds: ScopeBounds) -> Rejected | None:
+    most = bounds.max_path_repeats
+    is_repeating = repeats(segments) > most
+    return Rejected(candidate, "repeating-path", f"max_path_repeats {most}") if is_repeating else None
+
+
+def _chained(candidate: Candidate) -> Rejected | None:
+    rule = chain_limit(candidate.hop_path)
+    return Rejected(candidate, CHAINS[candidate.hop_path[-1]], rule) if rule is not None else None
+
+
+def _seed(candidate: Candidate) -> Accepted | None:
+    return Accepted(candidate, "seed") if candidate.is_seed else None
+
+
+def _far(candidate: Candidate, bounds: ScopeBounds) -> Rejected | None:
+    is_far = bounds.hops is not None and candidate.depth > bounds.hops
+    return Rejected(candidate, "hops", f"hops {bounds.hops}") if is_far else None
+
+
+def _embedded(candidate: Candidate, bounds: ScopeBounds) -> Accepted | None:
+    return Accepted(candidate, "embed") if is_transclusion(candidate.hop_path, bounds) else None
+
+
+def _ruled(candidate: Candidate, found: RuleDecision) -> ScopeDecision:
+    if found.decision == "ACCEPT":
+        return Accepted(candidate, found.rule)
+    return Rejected(candidate, found.reason, found.rule)
+
+
+def _step(name: str, decision: ScopeDecision | None, *, is_built_in: bool) -> ScopeStep:
+    is_final = is_built_in and name in _FINAL
+    match decision:
+        case None:
+            return ScopeStep(name, "pass", is_built_in=is_built_in, is_final=is_final)
+        case Accepted():
+            return ScopeStep(name, "accept", rule=decision.rule, is_built_in=is_built_in, is_final=is_final)
+        case Rejected():
+            return ScopeStep(name, "reject", decision.reason, decision.rule, is_built_in, is_final)
+
+
 def surt_prefix(url: str, kind: ScopeKind) -> str:
     """Return the SURT prefix of a seed in a scope of this kind."""
     surt = coerced(url)
-    authority = _authority(surt)
+    authority = authority_of(surt)
     match kind:
         case "page":
             return surt
         case "prefix":
             return surt[: surt.partition("?")[0].rindex("/") + 1]
         case "domain":
-            return _registered(_without_port(authority))
+            return _registered(without_port(authority))
         case _:
             return authority
 
@@ -235,8 +381,19 @@ def chain_limit(hop_path: str) -> str | None:
     return f"at most {MAX_CHAIN} redirects and embeds in a row" if len(tail) - lists > MAX_CHAIN else None
 
 
-def is_transclusion(hop_path: str, profile: Profile) -> bool:
-    """Return whether the URL is embedded in a page within the limits of the profile.
+class _EmbedLimits(Protocol):
+    @property
+    def embed_hops(self) -> int: ...
+
+    @property
+    def speculative_hops(self) -> int: ...
+
+    @property
+    def redirect_hops(self) -> int: ...
+
+
+def is_transclusion(hop_path: str, limits: _EmbedLimits) -> bool:
+    """Return whether the URL is embedded in a page within the limits of the profile, or of a sheet.
 
     The steps since the last link must be embeds, guesses and redirects, at least one and not too many. Without this
     rule, which is Heritrix's, a page would lack style sheets and images of other hosts.
@@ -245,9 +402,9 @@ def is_transclusion(hop_path: str, profile: Profile) -> bool:
     counts = {hop: tail.count(hop) for hop in "EXR"}
     return (
         0 < len(tail) == sum(counts.values())
-        and counts["E"] <= profile.embed_hops
-        and counts["X"] <= profile.speculative_hops
-        and counts["R"] <= profile.redirect_hops
+        and counts["E"] <= limits.embed_hops
+        and counts["X"] <= limits.speculative_hops
+        and counts["R"] <= limits.redirect_hops
     )
 
 
@@ -261,23 +418,6 @@ def is_embedded(hop_path: str) -> bool:
     return False
 
 
-def path_segments(url: str) -> list[str]:
-    """Return the segments of the path, without the empty one after a last slash."""
-    path = url.partition("?")[0].partition("://")[2].partition("/")[2]
-    return path.removesuffix("/").split("/") if path else []
-
-
-def repeats(segments: list[str]) -> int:
-    """Return how often the same run of up to six segments is repeated: 3 for /a/b/a/b/a/b/c."""
-    most = 1
-    for cycle in range(1, min(_LONGEST_CYCLE, len(segments) // 2) + 1):
-        same = 0
-        for place in range(cycle, len(segments)):
-            same = same + 1 if segments[place] == segments[place - cycle] else 0
-            most = max(most, same // cycle + 1)
-    return most
-
-
 def _with_url(candidate: Candidate, url: str) -> Candidate:
     return candidate if url == candidate.url else replace(candidate, url=url)
 
@@ -285,24 +425,6 @@ def _with_url(candidate: Candidate, url: str) -> Candidate:
 def _no_url(text: str) -> str:
     scheme = _SCHEME.match(text)
     return "scheme" if scheme and scheme[1].lower() not in ("http", "https") else "no-url"
-
-
-def _authority(surt: str) -> str:
-    """Return the authority of a SURT, such as `org,example:8080)`, or the SURT of a domain unchanged."""
-    end = surt.find(")")
-    return surt[: end + 1] if end >= 0 else surt
-
-
-def _without_port(authority: str) -> str:
-    bare = authority.removesuffix(")")
-    name, _, port = bare.rpartition(":")
-    return name if port.isdigit() and not bare.endswith("]") else bare
-
-
-def _parents(authority: str) -> list[str]:
-    """Return `org,example,a` and everything above it: `org,example`, `org`."""
-    labels = _without_port(authority).split(",")
-    return [",".join(labels[:count]) for count in range(len(labels), 0, -1)]
 
 
 @cache

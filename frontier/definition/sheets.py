@@ -1,20 +1,29 @@
-"""A sheet gives some sites of a job other values of the keys that decide who visits a page. Pure.
+"""A sheet gives some sites of a job other values of keys of the profile. Pure.
 
-A sheet is one line of the profile's list `sheets`: a SURT prefix, a host name or a URL, and then values, such as
-`org,example)/shop visitor=browser rendering=asynchronous`. A host name or URL stands for its SURT. The prefix matches
-a URL when the URL's SURT (`coerced`: without scheme and leading `www.`) begins with it, and the prefix ends at
-the border of a label or path: `org,example` matches `org,example,shop)/`, and does not match `org,examples)/`. Of
-several sheets that match and set a key, the one with the longest prefix counts, and of equals the last one.
+A sheet is one line of the profile's list `sheets`: the URLs for which it holds, and then values, such as
+`org,example)/shop visitor=browser rendering=asynchronous`. The URLs are named in one of two ways:
+
+- by a SURT prefix, a host name or a URL. A host name or URL stands for its SURT. The prefix matches a URL when the
+  URL's SURT (`coerced`: without scheme and leading `www.`) begins with it, and the prefix ends at the border of a label
+  or path: `org,example` matches `org,example,shop)/`, and does not match `org,examples)/`;
+- by `regex:` and a regular expression that matches the URL from end to end, such as `regex:.*\\.pdf robots=ignore`.
+
+Of several sheets that match and set a key, a regular expression counts before all prefixes, a longer prefix before a
+shorter one, and of equals the last one, as in Heritrix.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Literal, get_args
 
-from archive.url import UrlError, canonical, key
+import regex
+
+from archive.url import UrlError, canonical
+from frontier.definition.surts import coerced, coerced_prefix, read_surt
+from frontier.definition.url_patterns import UrlPattern, UrlPatterns
 
 type VisitorKind = Literal["plain", "browser", "mixed"]
 FORMER_VISITORS: Final[Mapping[str, VisitorKind]] = {"chromium": "browser"}
@@ -22,15 +31,26 @@ FORMER_VISITORS: Final[Mapping[str, VisitorKind]] = {"chromium": "browser"}
 type RenderingMode = Literal["synchronous", "asynchronous"]
 
 MAX_SHEETS: Final = 10_000
+MAX_REGEX_SHEETS: Final = 1_000
+"""Sheets by regular expression; each of them is searched in each URL."""
+UNLIMITED: Final = 1_000_000_000
+"""The value of `hops=none`."""
 _LONGEST_LINE: Final = 4_000
 _SURT: Final = re.compile(r"[^\s/]*[,)][^\s]*")
-_WWW: Final = re.compile(r"^([^,:)]+(?:,[^,:)]+)+),www\d*(?=[:)])")
-_CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
-    "visitor": get_args(VisitorKind.__value__),
-    "rendering": get_args(RenderingMode.__value__),
-}
-_FRACTION: Final = "rendered_fraction"
+_REGEX: Final = "regex:"
 _BORDERS: Final = frozenset(",:)/?&")
+_MOST_COMBINATIONS: Final = 4_096
+LONGEST_URL: Final = 8_192
+"""Regular expressions are not searched in longer URLs, which no scope takes in."""
+_LEFT_OUT: Final = {
+    "per_host": "visits at one time are counted for a host as a whole; set politeness.per_host for the job",
+    "limits": "limits are counted for the job or for a host; set limits.host_pages for the job",
+    "host_pages": "pages are counted for a host as a whole; set limits.host_pages for the job",
+    "scope": "a scope is made of all seeds; add an ACCEPT or REJECT rule to `rules`",
+    "user_agent": "all requests of a job have one User-Agent; set user_agent for the job",
+    "headers": "headers are sent to all sites; set headers for the job",
+}
+"""Keys of a profile that a sheet can't have, with the reason and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +63,61 @@ class PageRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
-    """A sheet sets some keys for the URLs of a SURT prefix. None leaves a key as it is."""
+class SheetValues:
+    """These are the values that sheets give to a URL. None leaves a key as it is."""
 
-    prefix: str
     visitor: VisitorKind | None = None
     rendered_fraction: float | None = None
     rendering: RenderingMode | None = None
+    robots: Literal["obey", "ignore"] | None = None
+    hops: int | None = None
+    max_links: int | None = None
+    embed_hops: int | None = None
+    speculative_hops: int | None = None
+    redirect_hops: int | None = None
+    max_path_segments: int | None = None
+    max_path_repeats: int | None = None
+    delay_factor: float | None = None
+    min_delay_seconds: float | None = None
+    max_delay_seconds: float | None = None
+    max_crawl_delay_seconds: float | None = None
+    host_failures: int | None = None
+    max_retries: int | None = None
+    retry_seconds: float | None = None
+    max_retry_seconds: float | None = None
+
+    def over(self, other: SheetValues) -> SheetValues:
+        """Return the values of both, where those of this sheet count first."""
+        return replace(other, **self.given())
+
+    def given(self) -> dict[str, Any]:
+        """Return the values that are set, by key."""
+        pairs = ((name, getattr(self, name)) for name in SHEET_KEYS)
+        return {name: value for name, value in pairs if value is not None}
 
     def applied(self, rules: PageRules) -> PageRules:
-        """Return the rules with the values of this sheet."""
+        """Return the rules with these values."""
         return PageRules(
             self.visitor if self.visitor is not None else rules.visitor,
             self.rendered_fraction if self.rendered_fraction is not None else rules.rendered_fraction,
             self.rendering if self.rendering is not None else rules.rendering,
         )
+
+
+SHEET_KEYS: Final = tuple(each.name for each in fields(SheetValues))
+"""The keys that a sheet may set."""
+NO_VALUES: Final = SheetValues()
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet sets some keys for the URLs of a SURT prefix, or for those that a regular expression matches."""
+
+    prefix: str
+    """Empty for a sheet by regular expression."""
+    pattern: str
+    """Empty for a sheet by prefix."""
+    values: SheetValues
 
 
 class Sheets:
@@ -66,27 +126,57 @@ class Sheets:
     def __init__(self, rules: PageRules, lines: Iterable[str]) -> None:
         """`rules` are those of the profile. Raises ValueError for a line that is no sheet."""
         self._rules = rules
-        self._by_prefix: dict[str, list[Sheet]] = {}
-        for line in lines:
-            sheet = parse_sheet(line)
-            self._by_prefix.setdefault(sheet.prefix, []).append(sheet)
+        self._by_prefix: dict[str, list[int]] = {}
+        self._sheets = [parse_sheet(line) for line in lines]
+        self._by_pattern: list[tuple[UrlPatterns, int]] = []
+        for number, sheet in enumerate(self._sheets):
+            if sheet.pattern:
+                self._by_pattern.append((UrlPatterns([sheet.pattern], whole=True), number))
+            else:
+                self._by_prefix.setdefault(sheet.prefix, []).append(number)
+        if len(self._by_pattern) > MAX_REGEX_SHEETS:
+            raise ValueError(f"{len(self._by_pattern):,} sheets have a regular expression; use at most 1,000")
         self._lengths = sorted({len(prefix) for prefix in self._by_prefix})
+        self._combined: dict[tuple[int, ...], SheetValues] = {}
+
+    def __len__(self) -> int:
+        return len(self._sheets)
 
     def rules_for(self, url: str) -> PageRules:
         """Return the rules for a canonical URL."""
-        rules = self._rules
-        if not self._by_prefix:
-            return rules
-        surt = coerced(url)
-        for length in self._lengths:
-            for sheet in self._by_prefix.get(surt[:length], ()):
-                if _ends_at_border(surt, length):
-                    rules = sheet.applied(rules)
-        return rules
+        if not self._sheets:
+            return self._rules
+        return self.values_for(url).applied(self._rules)
+
+    def values_for(self, url: str) -> SheetValues:
+        """Return the values that the sheets give to a canonical URL."""
+        numbers = self.matching(url)
+        if not numbers:
+            return NO_VALUES
+        values = self._combined.get(numbers)
+        if values is None:
+            values = NO_VALUES
+            for number in numbers:
+                values = self._sheets[number].values.over(values)
+            if len(self._combined) < _MOST_COMBINATIONS:
+                self._combined[numbers] = values
+        return values
+
+    def matching(self, url: str) -> tuple[int, ...]:
+        """Return the numbers of the sheets that hold for a canonical URL, from 0. Later ones win over earlier ones."""
+        return tuple(self._matching(url)) if self._sheets else ()
+
+    def sources(self, url: str) -> dict[str, int]:
+        """Return the number of the sheet from which each key has its value for a URL, from 0."""
+        return {key: number for number in self.matching(url) for key in self._sheets[number].values.given()}
+
+    def may_set(self, *keys: str) -> bool:
+        """Return whether a sheet sets one of these keys."""
+        return any(getattr(sheet.values, key) is not None for sheet in self._sheets for key in keys)
 
     def all_rules(self) -> list[PageRules]:
         """Return the rules of the profile, and the rules that each sheet alone makes of them."""
-        combined = [sheet.applied(self._rules) for sheets in self._by_prefix.values() for sheet in sheets]
+        combined = [sheet.values.applied(self._rules) for sheet in self._sheets]
         visitors = {rules.visitor for rules in (self._rules, *combined)}
         modes = {rules.rendering for rules in (self._rules, *combined)}
         fractions = {rules.rendered_fraction for rules in (self._rules, *combined)}
@@ -95,10 +185,17 @@ class Sheets:
         # Several sheets may match one URL, so that any combination of their values may occur.
         return [PageRules(visitor, max(fractions), mode) for visitor in sorted(visitors) for mode in sorted(modes)]
 
+    def patterns(self) -> Iterator[UrlPatterns]:
+        """Yield the regular expressions, for the count of those that take too long."""
+        return (patterns for patterns, _ in self._by_pattern)
 
-def coerced(url: str) -> str:
-    """Return the key of a canonical URL without a leading `www.`."""
-    return _WWW.sub(r"\1", key(url))
+    def _matching(self, url: str) -> Iterator[int]:
+        surt = coerced(url)
+        for length in self._lengths:
+            if (numbers := self._by_prefix.get(surt[:length])) is not None and _ends_at_border(surt, length):
+                yield from numbers
+        if len(url) <= LONGEST_URL:
+            yield from (number for patterns, number in self._by_pattern if patterns.first_found(url) is not None)
 
 
 def present_visitor[T](value: T) -> T | VisitorKind:
@@ -114,30 +211,27 @@ def parse_sheet(line: str) -> Sheet:
     words = line.split()
     if len(words) < 2:
         raise ValueError(f"{line[:100]!r} is no sheet, since a sheet has a SURT prefix and a value; {example}")
-    values: dict[str, str] = {}
+    values: dict[str, Any] = {}
     for word in words[1:]:
         name, equals, value = word.partition("=")
-        if not equals or name not in (*_CHOICES, _FRACTION):
-            known = ", ".join((*_CHOICES, _FRACTION))
-            raise ValueError(f"{word[:100]!r} sets no key that a sheet may have ({known}); {example}")
+        if name in _LEFT_OUT:
+            raise ValueError(f"{word[:100]!r} can't be in a sheet: {_LEFT_OUT[name]}")
+        if not equals or name not in _READERS:
+            raise ValueError(f"{word[:100]!r} sets no key that a sheet may have ({', '.join(_READERS)}); {example}")
         if name in values:
             raise ValueError(f"the sheet of {words[0][:100]!r} has {name} twice; write it once")
-        value = present_visitor(value) if name == "visitor" else value
-        if name in _CHOICES and value not in _CHOICES[name]:
-            raise ValueError(f"{word[:100]!r} is no value of {name}; use {', '.join(_CHOICES[name])}")
-        values[name] = value
-    return Sheet(
-        _prefix(words[0]),
-        visitor=next((each for each in get_args(VisitorKind.__value__) if each == values.get("visitor")), None),
-        rendered_fraction=_fraction(values[_FRACTION]) if _FRACTION in values else None,
-        rendering=next((each for each in get_args(RenderingMode.__value__) if each == values.get("rendering")), None),
-    )
+        values[name] = _READERS[name](name, value)
+    if words[0].startswith(_REGEX):
+        return Sheet("", _pattern(words[0].removeprefix(_REGEX)), SheetValues(**values))
+    return Sheet(_prefix(words[0]), "", SheetValues(**values))
 
 
 def _prefix(text: str) -> str:
     """Return the SURT prefix that a person wrote as a SURT, a host name or a URL."""
+    if "(" in text and text.partition("(")[0] in ("", "http://", "https://"):
+        return read_surt(text)[1]
     if "://" not in text and _SURT.fullmatch(text):
-        return _WWW.sub(r"\1", text.lower() if "/" not in text else text)
+        return coerced_prefix(text.lower() if "/" not in text else text)
     try:
         surt = coerced(canonical(text if "://" in text else f"http://{text}"))
     except UrlError as error:
@@ -145,14 +239,71 @@ def _prefix(text: str) -> str:
     return surt.removesuffix("/") if surt.endswith(")/") else surt
 
 
-def _fraction(text: str) -> float:
+def _pattern(text: str) -> str:
     try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise ValueError(f"rendered_fraction={text[:100]} is no number from 0 to 1; write for example 0.1")
-    return value
+        re.compile(text)
+        UrlPattern(text, whole=True)
+    except (re.error, regex.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"{text[:100]!r} is not a regular expression: {error}; correct it") from error
+    return text
+
+
+def _choice(*choices: str) -> Callable[[str, str], str]:
+    def read(name: str, text: str) -> str:
+        value = present_visitor(text) if name == "visitor" else text
+        if value not in choices:
+            raise ValueError(f"{f'{name}={text}'[:100]!r} is no value of {name}; use {', '.join(choices)}")
+        return value
+
+    return read
+
+
+def _number(least: float, most: float) -> Callable[[str, str], float]:
+    def read(name: str, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = least - 1
+        if not least <= value <= most:
+            raise ValueError(f"{name}={text[:100]} is no number from {least:g} to {most:g}; write for example 0.1")
+        return value
+
+    return read
+
+
+def _whole(least: int) -> Callable[[str, str], int]:
+    def read(name: str, text: str) -> int:
+        if name == "hops" and text == "none":
+            return UNLIMITED
+        if not (text.isascii() and text.isdecimal() and len(text) <= 9 and int(text) >= least):
+            raise ValueError(f"{name}={text[:100]} is no whole number from {least}; write for example {least + 1}")
+        return int(text)
+
+    return read
+
+
+_DAY: Final = 86_400
+_READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
+    "visitor": _choice(*get_args(VisitorKind.__value__)),
+    "rendered_fraction": _number(0, 1),
+    "rendering": _choice(*get_args(RenderingMode.__value__)),
+    "robots": _choice("obey", "ignore"),
+    "hops": _whole(0),
+    "max_links": _whole(1),
+    "embed_hops": _whole(0),
+    "speculative_hops": _whole(0),
+    "redirect_hops": _whole(0),
+    "max_path_segments": _whole(1),
+    "max_path_repeats": _whole(1),
+    "delay_factor": _number(0, 1_000),
+    "min_delay_seconds": _number(0, _DAY),
+    "max_delay_seconds": _number(0, _DAY),
+    "max_crawl_delay_seconds": _number(0, _DAY),
+    "host_failures": _whole(1),
+    "max_retries": _whole(0),
+    "retry_seconds": _number(0, _DAY),
+    "max_retry_seconds": _number(0, _DAY),
+}
 
 
 def _ends_at_border(surt: str, length: int) -> bool:

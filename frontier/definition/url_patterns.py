@@ -4,7 +4,8 @@ Most patterns are simple: at most one repeat without end, not of a group. `re` s
 of a microsecond, and its time grows at most with the square of the URL's length. All others are searched by `regex`,
 which knows a time limit, and whose clock costs some microseconds. A pattern that exceeds the limit counts as not found
 in that URL, so that nothing is left out by mistake; after three times it is not used any more in this process, as each
-time costs a tenth of a second.
+time costs a tenth of a second. A long list has an index (`pattern_index`), and its patterns are compiled when they are
+first searched.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import regex
+
+from frontier.definition.pattern_index import PatternIndex
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +36,11 @@ _ENDLESS: Final = re.compile(r"[*+{]")
 _OPTION: Final = re.compile(r"(?<!\()\?")
 _MOST_OPTIONS: Final = 4
 _MOST_ALTERNATIVES: Final = 10
+_GLOBAL_FLAGS: Final = re.compile(r"\(\?[aiLmsux]+\)")
+_START: Final = r"\A"
+_END: Final = r"\Z"
+MOST_WITHOUT_INDEX: Final = 100
+"""A list of more patterns has an index."""
 _SPECIAL: Final = re.compile(r"\(\?(?!:|i\))|\\[1-9g]")
 """Lookarounds and back-references. A pattern with one of them is never called simple."""
 
@@ -42,12 +50,13 @@ class UrlPattern:
 
     __slots__ = ("_guarded", "is_off", "simple", "text", "timeouts")
 
-    def __init__(self, text: str) -> None:
-        """Compile the pattern. Raises re.error or regex.error."""
+    def __init__(self, text: str, *, whole: bool = False) -> None:
+        """Compile the pattern. With `whole`, it must match a URL from end to end. Raises re.error or regex.error."""
         self.text = text
         self.timeouts = 0
         self.is_off = False
-        bare = without_edges(text)
+        bare = text = anchored(text) if whole else text
+        bare = without_edges(bare)
         self.simple: Callable[[str], object] | None = None
         """Searches a simple pattern; None for one that needs a time limit."""
         self._guarded: regex.Pattern[str] | None = None
@@ -70,26 +79,41 @@ class UrlPattern:
             return None
 
 
+type _Search = tuple[Callable[[str], object] | None, UrlPattern]
+
+
 class UrlPatterns:
     """A list of patterns is searched in their order. Threads may share a list."""
 
-    def __init__(self, texts: Iterable[str] = ()) -> None:
-        """Compile the patterns."""
-        self._searches = _searches(texts)
+    def __init__(self, texts: Iterable[str] = (), *, whole: bool = False) -> None:
+        """Compile the patterns, unless there are many. With `whole`, they must match a URL from end to end."""
+        self._whole = whole
+        texts = list(texts)
+        self._many = _ManyPatterns(texts, whole) if len(texts) > MOST_WITHOUT_INDEX else None
+        self._searches = () if self._many is not None else _searches(texts, whole)
         self._timeouts: Counter[str] = Counter()
         self._switched_off: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def __iter__(self) -> Iterator[UrlPattern]:
-        return (pattern for _, pattern in self._searches)
+        many = self._many.all() if self._many is not None else ()
+        return iter((*many, *(pattern for _, pattern in self._searches)))
+
+    def __bool__(self) -> bool:
+        return self._many is not None or bool(self._searches)
 
     def add(self, texts: Iterable[str]) -> None:
         """Add further patterns behind the others."""
-        self._searches += _searches(texts)
+        self._searches += _searches(texts, self._whole)
 
     def first_found(self, url: str) -> str | None:
         """Return the first pattern that is found in the URL; None when there is none."""
-        for search, pattern in self._searches:
+        if self._many is not None and (found := self._first_of(self._many.searches(url), url)) is not None:
+            return found
+        return self._first_of(self._searches, url)
+
+    def _first_of(self, searches: Iterable[_Search], url: str) -> str | None:
+        for search, pattern in searches:
             if search is not None:
                 if search(url) is not None:
                     return pattern.text
@@ -136,9 +160,48 @@ class UrlPatterns:
             logger.warning("the pattern %s takes too long on %s; it counts as not found there", pattern.text, url)
 
 
-def _searches(texts: Iterable[str]) -> tuple[tuple[Callable[[str], object] | None, UrlPattern], ...]:
+class _ManyPatterns:
+    """Compiles the patterns of a long list when they are first searched. An index chooses those to search."""
+
+    def __init__(self, texts: list[str], whole: bool) -> None:
+        self._texts = texts
+        self._whole = whole
+        self._index = PatternIndex(texts)
+        self._compiled: dict[int, _Search] = {}
+
+    def searches(self, url: str) -> Iterator[_Search]:
+        """Yield the patterns that may be found in a URL, in order."""
+        return map(self._search, self._index.candidates(url))
+
+    def all(self) -> Iterator[UrlPattern]:
+        """Yield all patterns."""
+        return (self._search(number)[1] for number in range(len(self._texts)))
+
+    def _search(self, number: int) -> _Search:
+        found = self._compiled.get(number)
+        if found is None:
+            pattern = UrlPattern(self._texts[number], whole=self._whole)
+            found = self._compiled.setdefault(number, (pattern.simple, pattern))
+        return found
+
+
+def _searches(texts: Iterable[str], whole: bool) -> tuple[_Search, ...]:
     """Return the patterns with their searches, as one look-up less for each link counts."""
-    return tuple((pattern.simple, pattern) for pattern in map(UrlPattern, texts))
+    return tuple((pattern.simple, pattern) for pattern in (UrlPattern(text, whole=whole) for text in texts))
+
+
+def anchored(text: str) -> str:
+    """Return a pattern that is found in a URL when `text` matches the URL from end to end.
+
+    `.*` at an end is left out, which makes most patterns simple.
+    """
+    if _GLOBAL_FLAGS.match(text) or "|" in text:
+        flags = found[0] if (found := _GLOBAL_FLAGS.match(text)) else ""
+        return rf"{flags}\A(?:{text[len(flags) :]})\Z"
+    start = _EDGE.match(text)
+    end = _TAIL.search(text, start.end() if start else 0)
+    bare = text[start.end() if start else 0 : end.start() if end else len(text)]
+    return f"{'' if start else _START}{bare}{'' if end else _END}"
 
 
 def is_simple(text: str) -> bool:

@@ -1,14 +1,18 @@
 -- Lease the next URL that may be visited. ARGV: worker, token, lease ms, largest number of visits per host, max retries.
--- Returns {'lease', id, record, tries, failures of the host, lost workers}, {'pause', ms, reason}, {'finished'} or
--- {'stopped', reason}, each followed by the length of the list 'scope'.
+-- Returns {'lease', id, record, tries, failures of the host, lost workers, history}, {'pause', ms, reason}, {'finished'} or
+-- {'stopped', reason}, each followed by the length of the list 'scope'. Returns {'group', version of the groups, hosts}
+-- when hosts are due whose groups are not known. The worker stores their groups (group.lua) and claims again.
 
 local worker, token, lease_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local per_host, max_retries = tonumber(ARGV[4]), tonumber(ARGV[5])
 local BUSY_MS = 250 -- time until a host with too many visits is checked again
 local REST_MS = 1000 -- time until the renders of a host are checked again while the plain crawler has URLs of the host
+local GROUPING_MS = 10000 -- time until a host is checked again whose group a worker is looking up
 local BATCH = 100 -- largest number of hosts, leases or retries in one call
 local LOWER_SHARE = 5 -- every fifth claim of a host takes a URL of the next lower priority
+local DUE_SHARE = 25 -- every 25th claim of a host takes a URL that is due to be visited again
 local JOB = string.sub(ROOT, #SHARD + 1)
+local key_of_hosts = job_root() .. ':hostgroups'
 local GAP_MS = 60000 -- a longer time without a claim does not count as working time
 local CLOCK_MS = 1000 -- precision of the time of the last claim
 local FIRST_BYTES, FIRST_URLS = 1048576, 100 -- what a visit is expected to take before the first visit has ended
@@ -17,8 +21,13 @@ local SPREAD = 4 -- a visit may take so many times the mean before several visit
 local limits = { 'pages', 'bytes', 'seconds', 'host_pages', 'urls' }
 local is_render = is_renders()
 local job = is_render and job_root() or ROOT
-local state = call('HMGET', job .. ':state', 'opened', 'stopped', 'paused', 'opening', 'scope', 'clock', 'held', unpack(limits))
+local names = { 'opened', 'stopped', 'paused', 'opening', 'scope', 'clock', 'held', unpack(limits) }
+for _, name in ipairs({ 'groups', 'revisit', 'dueshift' }) do names[#names + 1] = name end
+local state = call('HMGET', job .. ':state', unpack(names))
 local opened, stopped, paused, opening, scope_length, clock, held = unpack(state, 1, 7)
+local groups, revisit, shift = unpack(state, #names - 2, #names)
+-- `groups` is the version of the queue groups, `revisit` is set when URLs are visited again.
+shift = tonumber(shift or 0)
 paused = paused or held
 local pages, bytes, seconds = tonumber(state[8]), tonumber(state[9]), tonumber(state[10])
 local host_pages, urls = tonumber(state[11]), tonumber(state[12])
@@ -30,23 +39,30 @@ clock = tonumber(clock or 0)
 if not opened then return 'gone' end
 scope_length = tonumber(scope_length or 0)
 
+-- Return the history of a URL that is visited again, as the worker stored it; '' for any other URL.
+local function history(id)
+  if not revisit or is_render then return '' end
+  return string.match(call('HGET', key('revisits'), id) or '', '^%d+ ([^\n]*)') or ''
+end
+
 -- The first answer to this claim was lost. Return the same answer again.
 local given = call('HGET', key('lease'), 'c:' .. worker)
 given = given and string.match(given, '^' .. token .. '\n(.*)$')
 if given and call('HGET', key('lease'), given) == token .. '\n' .. worker then
   local record, tries, host, _, lost = read_url(given)
   local _, _, failures = host_state(host)
-  return { 'lease', given, record, tries, failures, lost, scope_length }
+  return { 'lease', given, record, tries, failures, lost, history(given), scope_length }
 end
 
 if NOW < clock - CLOCK_MS then
   -- The clock was set back. All hosts are checked now, and their delays begin again. Resting URLs are queued. Leases
   -- keep their remaining time.
-  for _, name in ipairs({ 'ready', 'retry' }) do
+  for _, name in ipairs({ 'ready', 'retry', 'groupready' }) do
     call('ZUNIONSTORE', key(name), 1, key(name), 'WEIGHTS', 0)
   end
   local leases = call('ZRANGE', key('leases'), 0, -1, 'WITHSCORES')
   for at = 1, #leases, 2 do call('ZADD', key('leases'), tonumber(leases[at + 1]) - (clock - NOW), leases[at]) end
+  if revisit and not is_render then shift = call('HINCRBY', key('state'), 'dueshift', NOW - clock) end
   call('HSET', key('state'), 'clock', NOW)
 elseif NOW > clock + CLOCK_MS then
   call('HSET', key('state'), 'clock', NOW)
@@ -59,6 +75,17 @@ for _, id in ipairs(call('ZRANGEBYSCORE', key('retry'), '-inf', NOW, 'LIMIT', 0,
   count('queued', -1)
   local record, _, host, score = read_url(id)
   if record then enqueue(id, host, score) else fail_damaged(id) end
+end
+
+-- URLs that are due go to the queues of their hosts, behind the new URLs.
+if revisit and not is_render then
+  for _, id in ipairs(call('ZRANGEBYSCORE', key('due'), '-inf', NOW - shift, 'LIMIT', 0, BATCH)) do
+    call('ZREM', key('due'), id)
+    local kept = call('HGET', key('revisits'), id)
+    if kept and call('HEXISTS', key('u'), id) == 0 and not queue_again(id, kept, REVISIT + EMBEDS) then
+      count('damaged', 1)
+    end
+  end
 end
 
 local function worked_seconds()
@@ -106,7 +133,7 @@ if pages or host_pages then
   -- Return the first embed in the queue of a host, without removing it. URLs that lost a worker come last.
   function first_embed(host)
     for _, behind in ipairs({ 0, BEHIND }) do
-      for priority = 0, 2 do
+      for priority = 0, 3 do
         local start = behind + priority * BAND
         local from, to = string.format('%.0f', start), string.format('(%.0f', start + EMBEDS)
         local found = call('ZRANGEBYSCORE', key('q:' .. host), from, to, 'LIMIT', 0, 1)
@@ -138,13 +165,16 @@ if pages or host_pages then
   end
 end
 
--- Remove and return the first URL of the queue. Every fifth time, take the first URL of a lower priority.
+-- Remove and return the first URL of the queue. Every fifth time, take the first URL of a lower priority; every 25th time,
+-- of the lowest one, so that no priority waits for ever.
 local function pop_url(host)
   local queue = key('q:' .. host)
   local first = call('ZPOPMIN', queue)
   local id, score = first[1], tonumber(first[2])
-  if id and score < STANDARD and call('HINCRBY', HOSTS .. host, 'k', 1) % LOWER_SHARE == 0 then
-    local below = string.format('%.0f', (math.floor(score / BAND) + 1) * BAND)
+  local turn = id and score < (revisit and REVISIT or STANDARD) and call('HINCRBY', HOSTS .. host, 'k', 1) or 1
+  if turn % LOWER_SHARE == 0 then
+    local below = revisit and turn % DUE_SHARE == 0 and REVISIT or (math.floor(score / BAND) + 1) * BAND
+    below = string.format('%.0f', below)
     local lower = call('ZRANGEBYSCORE', queue, below, '+inf', 'LIMIT', 0, 1)
     if lower[1] then
       call('ZADD', queue, first[2], id)
@@ -155,14 +185,74 @@ local function pop_url(host)
   return id
 end
 
+local ungrouped -- a host that is due and whose group is not known
+
+-- Return the group of a host; nothing for none. Set `ungrouped` when that is not known.
+local function group_of(host)
+  local version, over, name = string.match(call('HGET', key_of_hosts, host) or '', '^(%x+)\n(%d+)\n(.*)$')
+  over = tonumber(over)
+  if version ~= groups or over > 0 and (over <= NOW or over > NOW + DAY_MS) then
+    ungrouped = host
+  elseif name ~= '' then
+    return read_group(name)
+  end
+end
+
+-- Return the first and the last score of a group's hosts in 'parked'.
+local function turns(group)
+  local first = group.number * 2 * TURNS
+  return string.format('%.0f', first), string.format('(%.0f', first + 2 * TURNS)
+end
+
+local function has_parked(group)
+  local from, to = turns(group)
+  return call('ZRANGEBYSCORE', key('parked'), from, to, 'LIMIT', 0, 1)[1] ~= nil
+end
+
+-- Let a host wait for its group, behind the other hosts that wait. A host with an urgent URL waits before those without.
+local function park(host, group)
+  call('ZREM', key('ready'), host)
+  local first = call('ZRANGE', key('q:' .. host), 0, 0, 'WITHSCORES')
+  if not first[1] then return end
+  local turn = group.number * 2 * TURNS + call('HINCRBY', groups_key(), 'turn', 1)
+  if tonumber(first[2]) < STANDARD then
+    call('ZADD', key('parked'), string.format('%.0f', turn), host)
+  else
+    call('ZADD', key('parked'), 'NX', string.format('%.0f', turn + TURNS), host)
+  end
+  local check = group.visits >= group.most and NOW + lease_ms or group.due
+  call('ZADD', key('groupready'), 'NX', check, group.name)
+end
+
+-- Return the answer by which the worker looks up the groups of hosts that are due.
+local function grouping()
+  local hosts = call('ZRANGEBYSCORE', key('ready'), '-inf', NOW, 'LIMIT', 0, BATCH)
+  local unknown = { ungrouped }
+  if #hosts > 0 then
+    local found = call('HMGET', key_of_hosts, unpack(hosts))
+    for number, host in ipairs(hosts) do
+      if host ~= ungrouped and string.match(found[number] or '', '^%x*') ~= groups then
+        unknown[#unknown + 1] = host
+        call('ZADD', key('ready'), NOW + GROUPING_MS, host)
+      end
+    end
+  end
+  return { 'group', groups, unknown, scope_length }
+end
+
 -- Lease a URL that was removed from its queue.
-local function lease(host, id, visits, failures, leased)
+local function lease(host, id, visits, failures, leased, group)
   count('queued', -1)
   local record, tries, _, _, lost = read_url(id)
   if not record then return fail_damaged(id) end
   call('ZADD', key('leases'), NOW + lease_ms, id)
   call('HSET', key('lease'), id, token .. '\n' .. worker, 'c:' .. worker, token .. '\n' .. id)
   call('HSET', HOSTS .. host, 'n', visits + 1, 's', NOW, 'l', NOW + lease_ms, 'j', JOB)
+  if group then
+    call('HSET', key('lease'), 'g:' .. id, group.name)
+    call('HINCRBY', groups_key(), 'v:' .. group.name, 1)
+    note_group(group, group.visits + 1, NOW + lease_ms)
+  end
   -- The state of a host is kept for at least a day after its last lease.
   if leased < NOW - DAY_MS then call('PEXPIREAT', HOSTS .. host, NOW + lease_ms + 2 * DAY_MS) end
   if call('EXISTS', key('q:' .. host)) == 0 then
@@ -171,11 +261,12 @@ local function lease(host, id, visits, failures, leased)
     -- A host with too many visits is checked again when a visit ends, at the latest when this lease ends.
     call('ZADD', key('ready'), visits + 1 < per_host and NOW or NOW + lease_ms, host)
   end
-  return { 'lease', id, record, tries, failures, lost, scope_length }
+  return { 'lease', id, record, tries, failures, lost, history(id), scope_length }
 end
 
--- Return a lease of a URL of this host. Else return nil and the time of the next check, or nil when the queue is empty.
-local function lease_from(host)
+-- Return a lease of a URL of this host. Else return nil and the time of the next check, or nil when the queue is empty or
+-- the host waits for its group. With `has_turn`, the group of the host has a visit free, and it is the host's turn.
+local function lease_from(host, has_turn)
   local due, visits, failures, leased = host_state(host)
   if due > NOW then return nil, due end
   if visits >= per_host then
@@ -195,6 +286,11 @@ local function lease_from(host)
     -- The plain crawler has URLs of this host, too. It gets the host for the time that the last render took.
     local rest = tonumber(call('HGET', key('rests'), host) or 0)
     if rest > NOW and rest < NOW + DAY_MS then return nil, math.min(rest, NOW + REST_MS) end
+  end
+  local group = groups and group_of(host)
+  if ungrouped then return nil, NOW + GROUPING_MS end
+  if group and not has_turn then
+    if group.visits >= group.most or group.due > NOW or has_parked(group) then return park(host, group) end
   end
   local documents_wait, host_over = embeds_only, false
   if host_pages then
@@ -219,8 +315,40 @@ local function lease_from(host)
   else
     id = pop_url(host)
   end
-  if id then return lease(host, id, visits, failures, leased), NOW end
+  if id then return lease(host, id, visits, failures, leased, group), NOW end
   call('ZREM', key('ready'), host)
+end
+
+-- Return a lease from the next host that waits for this group; nil when there is none now.
+local function lease_from_group(name)
+  local group = read_group(name)
+  if group.number and group.visits >= group.most then
+    -- The visits may be those of workers that are gone, and nobody else may take back the renders or the plain visits.
+    in_job(is_render and job or ROOT .. RENDERS, function() sweep(NOW, BATCH, max_retries) end)
+    group = read_group(name)
+    if group.visits >= group.most then
+      call('ZADD', key('groupready'), NOW + lease_ms, name)
+      return nil
+    end
+  end
+  if group.number and group.due > NOW then
+    call('ZADD', key('groupready'), group.due, name)
+    return nil
+  end
+  local host
+  if group.number then
+    local from, to = turns(group)
+    local first = call('ZRANGEBYSCORE', key('parked'), from, to, 'LIMIT', 0, 2)
+    host = first[1]
+    if host then call('ZREM', key('parked'), host) end
+    if not first[2] then call('ZREM', key('groupready'), name) end
+  else
+    call('ZREM', key('groupready'), name)
+  end
+  if not host then return nil end
+  local answer, later = lease_from(host, true)
+  if not answer and later then call('ZADD', key('ready'), later, host) end
+  return answer
 end
 
 local over, wait = reasons()
@@ -234,6 +362,7 @@ if embeds_only and not pages_over then
       local answer, later = lease_from(host)
       if answer then return answer end
       if later then call('ZADD', key('ready'), later, host) end
+      if ungrouped then return grouping() end
     end
   end
   return { 'pause', BUSY_MS, 'busy', scope_length }
@@ -241,23 +370,33 @@ end
 
 for _ = 1, BATCH do
   local first = call('ZRANGE', key('ready'), 0, 0, 'WITHSCORES')
-  if not first[1] or tonumber(first[2]) > NOW then break end
-  local answer, later = lease_from(first[1])
+  local waiting = groups and call('ZRANGE', key('groupready'), 0, 0, 'WITHSCORES') or {}
+  local due, group_due = tonumber(first[2] or math.huge), tonumber(waiting[2] or math.huge)
+  if math.min(due, group_due) > NOW then break end
+  local answer, later
+  if group_due <= due then
+    answer = lease_from_group(waiting[1])
+  else
+    answer, later = lease_from(first[1])
+  end
   if answer then return answer end
   if later then call('ZADD', key('ready'), later, first[1]) end
+  if ungrouped then return grouping() end
 end
 
 if pages_over then drop_documents() end
 
 local next_due
-for _, name in ipairs({ 'ready', 'retry', 'leases' }) do
+for _, name in ipairs({ 'ready', 'retry', 'leases', 'groupready' }) do
   local first = call('ZRANGE', key(name), 0, 0, 'WITHSCORES')
   if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
 end
 if not next_due then
   -- A render finds links, and a plain visit finds pages to render. So neither queue is finished before the other is empty.
+  local first = revisit and call('ZRANGE', job .. ':due', 0, 0, 'WITHSCORES') or {}
+  if first[1] then return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length } end
   local other = is_render and job or ROOT .. RENDERS
-  if call('EXISTS', other .. ':ready', other .. ':retry', other .. ':leases') > 0 then
+  if call('EXISTS', other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready') > 0 then
     return { 'pause', BUSY_MS, 'busy', scope_length }
   end
   if not is_render and call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end

@@ -8,6 +8,7 @@ local HOSTS = SHARD .. '@'
 local JOBS = SHARD .. '=jobs'
 local BAND = 256 * 2 ^ 40 -- scores of one priority: 256 depths of 2^40 sequence numbers
 local STANDARD = 2 * BAND -- lowest score of the standard priority
+local REVISIT = 3 * BAND -- lowest score of URLs that are visited again since they are due
 local EMBEDS = 2 ^ 40 -- scores at the start of each priority, which belong to embeds
 local DAY_MS = 86400000
 local BEHIND = 8 * BAND -- added to the score of a URL whose worker was lost, so that it comes after the other URLs of its host
@@ -66,6 +67,13 @@ local function host_state(host)
   return due, tonumber(found[3] or 0), tonumber(found[4] or 0), leased
 end
 
+local have_parked = {} -- by root key, whether hosts wait for a group
+
+local function is_parked(host)
+  if have_parked[ROOT] == nil then have_parked[ROOT] = call('EXISTS', key('parked')) == 1 end
+  return have_parked[ROOT] and call('ZSCORE', key('parked'), host)
+end
+
 -- Put a URL into the queue of its host. With an urgent URL, the host is checked as soon as it is due. With any other URL,
 -- the host is checked after the hosts that are due already.
 local function enqueue(id, host, score)
@@ -74,7 +82,7 @@ local function enqueue(id, host, score)
   count('queued', 1)
   if tonumber(score) < STANDARD then
     call('ZADD', key('ready'), (host_state(host)), host)
-  else
+  elseif not is_parked(host) then
     call('ZADD', key('ready'), 'NX', math.max((host_state(host)), NOW), host)
   end
 end
@@ -88,6 +96,7 @@ local function set_aside(host, why)
   local waiting = call('ZCARD', key('q:' .. host))
   call('HSET', key('aside'), host, why)
   call('ZREM', key('ready'), host)
+  call('ZREM', key('parked'), host)
   count('queued', 0 - waiting) -- not -0, which is no integer to Redis
   count('excluded', waiting)
   return 1
@@ -106,6 +115,48 @@ local function take_limits(from)
     if not is_aside(host) then call('ZADD', key('ready'), 'NX', NOW, host) end
   end
   call('DEL', key('beyond'))
+end
+
+-- Queue groups bound the visits of several hosts together. The job and its renders share the state of a group, and each
+-- has its own hosts that wait for the group ('parked', by group and turn) and its own groups with such hosts
+-- ('groupready', by the time of the next check).
+local TURNS = 2 ^ 40 -- turns of a group in 'parked'; hosts with urgent URLs have the first half of two such ranges
+
+local function groups_key() return job_root() .. ':groups' end
+
+-- Return a group: its number, bounds, current visits, and the time from which its hosts may be visited. A time of the last
+-- note after now shows that the clock was set back. Then the delay begins again now. A group that was removed has no number.
+local function read_group(name)
+  local fields = { 'i:' .. name, 'p:' .. name, 'w:' .. name, 'n:' .. name, 'd:' .. name, 's:' .. name }
+  local found = call('HMGET', groups_key(), unpack(fields))
+  local due, since = tonumber(found[5] or 0), tonumber(found[6] or 0)
+  if since > NOW then
+    due = NOW + math.max(due - since, 0)
+    call('HSET', groups_key(), 'd:' .. name, due, 's:' .. name, NOW)
+  end
+  local number, most, delay = tonumber(found[1]), tonumber(found[2] or 1), tonumber(found[3] or 0)
+  return { name = name, number = number, most = most, delay = delay, visits = tonumber(found[4] or 0), due = due }
+end
+
+-- Store the visits of a group after one began or ended, so that the group rests for its delay. The group's waiting hosts
+-- are checked at this time; while all visits of the group go on, not before `busy_until`.
+local function note_group(group, visits, busy_until)
+  group.visits, group.due = visits, math.max(group.due, NOW + group.delay)
+  call('HSET', groups_key(), 'n:' .. group.name, visits, 'd:' .. group.name, group.due, 's:' .. group.name, NOW)
+  local check = visits >= group.most and busy_until or group.due
+  for _, root in ipairs({ job_root(), job_root() .. RENDERS }) do
+    call('ZADD', root .. ':groupready', 'XX', check, group.name)
+  end
+end
+
+-- End the visit of a URL in its group; `name` is nil for a URL of no group.
+local function leave_group(id, name)
+  if not name then return end
+  call('HDEL', key('lease'), 'g:' .. id)
+  local group = read_group(name)
+  if group.number then return note_group(group, math.max(group.visits - 1, 0), group.due) end
+  if group.visits > 1 then return call('HINCRBY', groups_key(), 'n:' .. name, -1) end
+  call('HDEL', groups_key(), 'n:' .. name, 'd:' .. name, 's:' .. name)
 end
 
 -- End a render: note the time since it was queued if it is done, and give the plain crawler those embeds of the page that
@@ -134,6 +185,24 @@ local function end_render(id, ending, fetched)
   end)
 end
 
+-- A URL of a continuous crawl is due at its score in 'due' and this number of ms, which changes when the clock is set back.
+local function due_shift() return tonumber(call('HGET', job_root() .. ':state', 'dueshift') or 0) end
+
+-- Put a URL that was visited before back into the queue of its host. Return false for a damaged note.
+local function queue_again(id, kept, slot)
+  local host, json = string.match(kept, '^[^\n]*\n([^\n]+)\n%d+\n(.*)$')
+  if not host then return false end
+  local ended = call('HGET', key('ended'), id)
+  if ended then
+    count(string.match(ended, '^[^\n]*'), -1)
+    call('HDEL', key('ended'), id)
+  end
+  local score = string.format('%.0f', slot + call('HINCRBY', COUNT, 'sequence', 1))
+  call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. json)
+  enqueue(id, host, score)
+  return true
+end
+
 -- End a URL: count it, and store its ending unless it is done. `fetched` is for renders.
 local function conclude(id, record, ending, code, fetched)
   if is_renders() then end_render(id, ending, fetched or {}) end
@@ -152,6 +221,7 @@ end
 -- End the lease of a URL. Return the time from which its host may be visited.
 local function release(id, host)
   call('ZREM', key('leases'), id)
+  leave_group(id, call('HGET', key('lease'), 'g:' .. id))
   call('HDEL', key('lease'), id)
   local due, visits = host_state(host)
   call('HSET', HOSTS .. host, 'n', math.max(visits - 1, 0))
@@ -165,6 +235,7 @@ local function take_back(id, max_retries, counts)
   local record, tries, host, score = read_url(id)
   if not record then
     call('ZREM', key('leases'), id)
+    leave_group(id, call('HGET', key('lease'), 'g:' .. id))
     call('HDEL', key('lease'), id)
     return fail_damaged(id)
   end

@@ -5,7 +5,7 @@ local visit = cjson.decode(ARGV[1])
 local id, holder, host, fetched = visit.id, visit.token .. '\n' .. visit.worker, visit.host, visit.urls
 local ending, code = visit.ending, visit.code
 
-local held = call('HMGET', key('lease'), id, 'f:' .. visit.worker)
+local held = call('HMGET', key('lease'), id, 'f:' .. visit.worker, 'g:' .. id)
 if held[1] ~= holder then
   if not known() then return 'gone' end
   -- A repeated call gets the first answer, which may have been lost.
@@ -23,6 +23,7 @@ if visit.host_wait_ms > 0 then due = math.max(due, NOW + visit.host_wait_ms) end
 failures = visit.host_failed and failures + 1 or ending == 'done' and 0 or failures
 call('ZREM', key('leases'), id)
 call('HDEL', key('lease'), id)
+leave_group(id, held[3])
 call('HSET', HOSTS .. host, 'n', math.max(visits - 1, 0), 'd', due, 's', NOW, 'f', failures)
 if visit.host_failed then call('HSET', HOSTS .. host, 'e', code) end
 if visit.host_wait_ms > DAY_MS then call('PEXPIREAT', HOSTS .. host, due + DAY_MS) end
@@ -52,6 +53,11 @@ elseif ending ~= 'again' then
     if visit.is_document then count('pages', 1) end
     if fetched > 1 then count('along', fetched - 1) end
   end
+end
+
+if ending ~= 'again' and record and visit.revisit ~= '' then
+  call('HSET', key('revisits'), id, string.format('%.0f %s\n%s', NOW, visit.revisit, record))
+  call('ZADD', key('due'), NOW + visit.revisit_ms - due_shift(), id)
 end
 
 if ending == 'again' then

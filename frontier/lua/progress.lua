@@ -1,15 +1,16 @@
 -- Return the progress of the job: counters (name, value, …), leases, hosts with queued URLs, waiting hosts, ms until the
 -- next visit (-1 for never), reason of the pause, reason of the stop, some waiting hosts (host, ms until it is due,
 -- current visits, job that holds it, failures in a row, code of the last failure, ms of its block, …), some resting URLs
--- (record, ms, tries, …), ms since the pause, number of added seeds, the renders: their counters (name, value, …), leases,
--- ms since the oldest was queued (-1 for none), finished renders by lag (exponent, number, …), wanted visits at once
+-- (record, ms, tries, …), ms since the pause, number of added seeds, some groups whose hosts wait (name, ms until the next
+-- check, …), number of URLs that are visited again, ms until the first of them is due (-1 for never), the renders: their
+-- counters (name, value, …), leases, ms since the oldest was queued (-1 for none), finished renders by lag (exponent, number, …), wanted visits at once
 -- of render workers ('' for the setting). ARGV: number of waiting hosts and resting URLs.
 
 if not known() then return 'gone' end
 local OLDEST = 99 -- number of renders that are looked at for the oldest one, besides the first
 local most = tonumber(ARGV[1])
 local next_due
-for _, name in ipairs({ 'ready', 'retry' }) do
+for _, name in ipairs({ 'ready', 'retry', 'groupready' }) do
   local first = call('ZRANGE', key(name), 0, 0, 'WITHSCORES')
   if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
 end
@@ -41,6 +42,13 @@ for at = 1, #rests, 2 do
   end
 end
 
+local groups = call('ZRANGE', key('groupready'), 0, most - 1, 'WITHSCORES')
+for at = 2, #groups, 2 do groups[at] = math.max(tonumber(groups[at]) - NOW, 0) end
+local first_due = call('ZRANGE', key('due'), 0, 0, 'WITHSCORES')[2]
+first_due = first_due and math.max(tonumber(first_due) + due_shift() - NOW, 0) or -1
+if first_due >= 0 then next_due = math.min(next_due or math.huge, NOW + first_due) end
+local parked = call('ZCARD', key('parked'))
+
 -- Return the ms since the oldest render was queued whose host was not set aside; -1 for none.
 local function oldest_render()
   local renders = ROOT .. RENDERS
@@ -57,8 +65,8 @@ end
 return {
   call('HGETALL', key('count')),
   call('ZCARD', key('leases')),
-  call('ZCARD', key('ready')),
-  call('ZCOUNT', key('ready'), after, '+inf'),
+  call('ZCARD', key('ready')) + parked,
+  call('ZCOUNT', key('ready'), after, '+inf') + parked,
   next_due and math.max(next_due - NOW, 0) or -1,
   state[1] or state[3] or '',
   state[2] or '',
@@ -66,6 +74,9 @@ return {
   resting,
   NOW - since,
   call('LLEN', key('added')),
+  groups,
+  call('ZCARD', key('due')),
+  first_due,
   call('HGETALL', ROOT .. RENDERS .. ':count'),
   call('ZCARD', ROOT .. RENDERS .. ':leases'),
   oldest_render(),

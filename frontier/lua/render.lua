@@ -7,7 +7,10 @@ if not known() then return 'gone' end
 local id, bucket, host, record = ARGV[1], ARGV[4], ARGV[5], ARGV[7]
 if call('HGET', key('lease'), id) ~= ARGV[2] .. '\n' .. ARGV[3] then return '' end
 local renders = ROOT .. RENDERS
-if call('SADD', renders .. ':seen:' .. bucket, id) == 0 then return 0 end
+if call('SADD', renders .. ':seen:' .. bucket, id) == 0 then
+  -- A page that is visited again is rendered again.
+  if call('HEXISTS', key('revisits'), id) == 0 or call('HEXISTS', renders .. ':u', id) == 1 then return 0 end
+end
 
 local held = {} -- the embeds that were not seen before
 for at = 8, #ARGV, 5 do

@@ -23,3 +23,9 @@ def test_the_page_of_commands_is_current() -> None:
     page = loaded("command_table")
 
     assert page.TARGET.read_text("utf-8") == page.document(), "run .venv/bin/python docs/command_table.py"
+
+
+def test_the_page_about_heritrix_is_current() -> None:
+    page = loaded("heritrix_table")
+
+    assert page.TARGET.read_text("utf-8") == page.document(), "run .venv/bin/python docs/heritrix_table.py"

@@ -2,66 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import httpx
+import psutil
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+import trustme
 from support.archive.secret_search import files_with
+from support.browsers.recorded_window import ended, recording, steered
 from support.origins.login_site import PASSWORD, USER, LoginSite
-from support.processes.machine_needs import free_port
+from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 
 from bench.process import our_command, source_environment
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
-
-
-@contextmanager
-def recording(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any], str]]:
-    """Run `record` with a window that a program steers; yield the process, its first line and the port."""
-    port = free_port()
-    command = our_command(
-        "record", "hand", *arguments, "--headless", "--json", "--allow-private", "--debugging-port", str(port),
-        "--home", str(home),
-    )  # fmt: skip
-    process = subprocess.Popen(command, env=source_environment(), stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield process, json.loads(process.stdout.readline()), f"http://127.0.0.1:{port}"
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        process.communicate(timeout=90)
-
-
-@contextmanager
-def steered(address: str) -> Iterator[tuple[Browser, Page]]:
-    def answers() -> bool:
-        try:
-            return httpx.get(f"{address}/json/version").is_success
-        except httpx.TransportError:
-            return False
-
-    until(answers, what="the window", within=60)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.connect_over_cdp(address)
-        yield browser, browser.contexts[0].pages[0]
-
-
-def ended(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """The last line of the command, which must end well."""
-    out, _ = process.communicate(timeout=90)
-    assert process.returncode == 0, out
-    found: dict[str, Any] = json.loads(out.splitlines()[-1])
-    return found
 
 
 def test_a_login_is_recorded_in_a_window_and_resumed(home: Path) -> None:
@@ -102,6 +60,30 @@ def test_a_login_is_recorded_in_a_window_and_resumed(home: Path) -> None:
     assert checked.returncode == 0, checked.stdout
 
 
+def test_a_window_of_firefox_records_https_and_asks_nobody_else(home: Path, tmp_path: Path) -> None:
+    if shutil.which("firefox-esr") is None and shutil.which("firefox") is None:
+        pytest.skip("no Firefox; apt-get install firefox-esr")
+
+    def routes(asked: Asked) -> Routed | None:
+        pages = {"/": "<title>Safe</title><script src=/script.js></script>", "/script.js": "fetch('/late')"}
+        text = pages.get(asked.path, "late")
+        return Routed(text.encode(), "text/javascript" if asked.path.endswith("js") else "text/html; charset=utf-8")
+
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    with RoutedSite(routes, tls=authority) as site:
+        given = ("--browser", "firefox", "--upstream-ca", str(tmp_path / "ca.pem"))
+        with recording(home, site.url("/"), *given) as (process, ready, _):
+            log = home / "collections" / "hand" / "sessions" / f"manual-{ready['session']}" / "crawl.log"
+            until(lambda: log.exists() and site.url("/late") in log.read_text(), what="the late part", within=120)
+            process.send_signal(signal.SIGINT)
+            last = ended(process)
+        base = site.url("")
+    assert [(each["url"], each["title"]) for each in last["listed_pages"]] == [(f"{base.rstrip('/')}/", "Safe")]
+    asked = [line.split()[3] for line in log.read_text().splitlines()]
+    assert [url for url in asked if not url.startswith(base.rstrip("/"))] == []
+
+
 def test_a_killed_command_leaves_nothing_running_and_its_session_can_go_on(home: Path) -> None:
     with LoginSite() as site:
         with recording(home, site.url("/")) as (process, ready, address):
@@ -132,3 +114,39 @@ def test_bad_input_is_one_line(home: Path, arguments: tuple[str, ...], words: st
     assert done.returncode == 2
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_session_of_ten_thousand_urls_is_interrupted_and_resumed(home: Path) -> None:
+    script = (
+        "async ([base, first, last]) => { for (let at = first; at < last; at += 40) await Promise.all("
+        "Array.from({length: 40}, (_, plus) => fetch(`${base}/many/${at + plus}`).then(each => each.text()))); }"
+    )
+    with LoginSite() as site:
+        most = 0
+        for number, (first, last) in enumerate(((0, 6_000), (6_000, 10_000))):
+            given = ("--resume", "1") if number else ()
+            with recording(home, site.url("/"), *given) as (process, _, address):
+                with steered(address) as (_, page):
+                    page.locator("#user").wait_for()
+                    page.evaluate(script, [site.url(""), first, last])
+                most = max(most, *(each.memory_info().rss for each in children_of(process.pid) if is_ours(each)))
+                process.send_signal(signal.SIGINT)
+                assert ended(process)["urls"] >= last
+    assert most < 300_000_000
+    checked = subprocess.run(
+        our_command("check", "hand", "--home", str(home)), env=source_environment(), capture_output=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+def children_of(pid: int) -> list[psutil.Process]:
+    """The command with all of its processes."""
+    command = psutil.Process(pid)
+    return [command, *command.children(recursive=True)]
+
+
+def is_ours(process: psutil.Process) -> bool:
+    """Whether the process is neither the browser nor Redis."""
+    return "python" in process.name() or "ghostfleet" in process.name()

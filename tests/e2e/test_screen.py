@@ -78,6 +78,8 @@ class TriedSite:
         self.notes: list[tuple[int, int, str, Any]] = []
         """Time and number of a note on its page, its name, and what was told."""
         self.bodies: list[bytes] = []
+        self.parts: list[str] = []
+        """Paths of parts that pages load late."""
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -92,6 +94,13 @@ class TriedSite:
                     self._answer(200, b"the file", ("Content-Disposition", "attachment; filename=given.txt"))
                 elif self.path.startswith("/attack"):
                     self._answer(200, ATTACK.encode())
+                elif self.path == "/long":
+                    self._answer(200, LONG.encode())
+                elif self.path == "/endless":
+                    self._answer(200, ENDLESS.encode())
+                elif self.path.startswith("/part"):
+                    site.parts.append(self.path)
+                    self._answer(200, b"part")
                 elif self.path == "/other":
                     self._answer(200, b"<title>Other</title>other")
                 else:
@@ -223,7 +232,7 @@ def opened(chromium: Browser, admin: RunningSite, tried: TriedSite, role: Role =
     page = context.new_page()
     page.goto(f"/capture/{number}/screen?url={tried.url('/')}")
     until(
-        lambda: tried.last("width") is not None or page.wait_for_timeout(50), what="the page in the browser", within=90
+        lambda: tried.last("width") is not None or page.wait_for_timeout(50), what="the page in the browser", within=240
     )
     expect(page.locator("#screen canvas[data-pictures]")).to_have_count(1)
     return Person(page, tried), number
@@ -360,6 +369,10 @@ def test_a_person_steers_the_browser(
 
     until(kept, what="the pages of the session")
     with admin.client(Role.ADMINISTRATOR) as client:
+        picture = f"/capture/{number}/pages/1/picture"
+        until(lambda: picture in client.get(f"/capture/{number}/pages").text, what="the picture of the page", within=60)
+        assert client.get(picture).content.startswith(b"\xff\xd8\xff")
+        assert client.get(f"/capture/{number}/pages/999/picture").status_code == 404
         assert send_form(client, f"/capture/{number}/end").status_code == 303
     until(lambda: session_of(database, number).state is CaptureState.ENDED, what="the end of the session", within=60)
     expect(page.locator("#screen .note")).to_contain_text("the session has ended")
@@ -423,6 +436,51 @@ def test_a_page_reaches_nothing_of_ours(chromium: Browser, admin: RunningSite, t
     assert len(asked) >= len(ports)
     assert {int(each[1]) for each in asked} <= {-5001, -5002, -7, 0, -2, -6, -50, -5000}, asked
     person.page.context.close()
+
+
+LONG = """<!doctype html><title>Long page</title>
+<button onclick="fetch('/part-tab').then(() => { document.title = 'tab shown'; })" aria-expanded="false">More</button>
+<a href="/elsewhere" onclick="fetch('/part-left')">leave</a>
+<button onclick="window.open('/part-window'); alert('sure?')">Show the map</button>
+<div style="height:5000px"></div><p id="end">the end</p>
+<script>new IntersectionObserver(seen => { if (seen.some(each => each.isIntersecting)) fetch('/part-late'); })
+  .observe(document.getElementById('end'));</script>"""
+ENDLESS = """<!doctype html><title>Endless page</title><div id="all"></div><script>
+let count = 0;
+const more = () => {
+  if (innerHeight + scrollY < document.documentElement.scrollHeight - 500) return;
+  document.getElementById('all').append(Object.assign(document.createElement('p'), {style: 'height:800px'}));
+  fetch(`/part-${++count}`);
+};
+addEventListener('scroll', more); more(); more(); more();</script>"""
+
+
+def test_the_autopilot_runs_and_is_stopped(chromium: Browser, admin: RunningSite, tried: TriedSite) -> None:
+    person, _ = opened(chromium, admin, tried)
+    page = person.page
+    page.fill("#address", tried.url("/long"))
+    page.get_by_role("button", name="Open", exact=True).click()
+    tabs = page.locator("#screen .tab button[aria-pressed=true]")
+    expect(tabs).to_have_text("Long page")
+    page.get_by_role("button", name="Autopilot").click()
+    expect(page.locator("#screen .note")).to_have_text("The autopilot has ended.", timeout=150_000)
+    assert {"/part-late", "/part-tab", "/part-window"} <= set(tried.parts)
+    expect(tabs).to_have_text("tab shown")  # the page was not left, and its window was closed again
+    expect(page.locator("#screen .tab")).to_have_count(1)
+    assert "/elsewhere" not in page.locator("#address").input_value()
+
+    tried.parts.clear()
+    page.fill("#address", tried.url("/endless"))
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(tabs).to_have_text("Endless page")
+    page.get_by_role("button", name="Autopilot").click()
+    until(lambda: len(tried.parts) > 10 or page.wait_for_timeout(50), what="the parts that scrolling loads", within=60)
+    page.get_by_role("button", name="Stop the autopilot").click()
+    expect(page.get_by_role("button", name="Autopilot", exact=True)).to_have_count(1)
+    page.fill("#address", tried.url("/other"))  # the page may be left again
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(tabs).to_have_text("Other")
+    page.context.close()
 
 
 def test_nobody_else_sees_the_browser(

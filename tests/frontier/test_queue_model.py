@@ -24,6 +24,7 @@ from frontier.politeness import LeaseEnding, Step, VisitOutcome, next_step
 RULES = FrontierSettings(
     min_delay_seconds=0, delay_factor=0, retry_seconds=1000, max_retry_seconds=5000, max_retries=1, host_failures=3
 )
+GROUPED = {"a.example", "b.example"}
 HOSTS = ("a.example", "b.example", "c.example")
 CODES = (200, 404, 503, -3, -7, -9998)
 
@@ -62,6 +63,8 @@ class Model:
     failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(HOSTS, 0))
     held: list[Held] = field(default_factory=list)
     sequence: int = 0
+    group: set[str] = field(default_factory=set)
+    """Hosts of which one is visited at a time."""
 
     def busy(self) -> set[str]:
         return {url.host for url in self.urls.values() if url.state == "leased"}
@@ -71,9 +74,8 @@ class Model:
         return sorted(mine, key=lambda name: (self.urls[name].is_behind, self.urls[name].place))
 
     def open_hosts(self) -> set[str]:
-        return {
-            host for host in HOSTS if host not in self.aside | self.busy() | self.resting_hosts and self.waiting(host)
-        }
+        kept = self.aside | self.busy() | self.resting_hosts | (self.group if self.busy() & self.group else set())
+        return {host for host in HOSTS if host not in kept and self.waiting(host)}
 
     def counts(self) -> dict[str, int]:
         counts = dict.fromkeys(("queued", "leased", "done", "failed", "excluded"), 0)
@@ -110,12 +112,14 @@ class FrontierMachine(RuleBasedStateMachine):
     """Steps that workers, operators and accidents take."""
 
     bench: ClassVar[Bench]
+    groups: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         super().__init__()
         self.bench.client.flushall()
-        self.frontier = self.bench.frontier("http://a.example/seed", settings=RULES, profile=Profile(scope="any"))
-        self.model = Model()
+        profile = Profile(scope="any", groups=self.groups)
+        self.frontier = self.bench.frontier("http://a.example/seed", settings=RULES, profile=profile)
+        self.model = Model(group=GROUPED if self.groups else set())
         self._accept("http://a.example/seed", 0)
 
     @rule(host=st.sampled_from(HOSTS), number=st.integers(0, 7), depth=st.integers(0, 2))
@@ -268,6 +272,11 @@ class FrontierMachine(RuleBasedStateMachine):
         assert len(places) + done == len(self.model.urls)
 
     @invariant()
+    def groups_know_how_many_visits_go_on(self) -> None:
+        for report in self.frontier.reports.groups():
+            assert report.visits == len(self.model.busy() & self.model.group)
+
+    @invariant()
     def hosts_know_how_many_visits_go_on(self) -> None:
         for host in HOSTS:
             assert self.bench.host(host).get("n", 0) == (host in self.model.busy())
@@ -308,6 +317,11 @@ def explore(bench: Bench, examples: int, steps: int) -> None:
 
 
 def test_every_url_is_in_exactly_one_state_through_everything(bench: Bench) -> None:
+    explore(bench, 40, 40)
+
+
+def test_every_url_is_in_exactly_one_state_with_queue_groups(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(FrontierMachine, "groups", ("pair a.example,b.example parallel=1",))
     explore(bench, 40, 40)
 
 

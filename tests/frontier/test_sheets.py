@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from frontier.definition.job import Profile
-from frontier.definition.sheets import PageRules, Sheets, parse_sheet
+from archive.settings import FrontierSettings
+from frontier.definition.job import Job, PolitenessOverrides, Profile
+from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
+from frontier.definition.sheets import PageRules, Sheets, SheetValues, parse_sheet
+from frontier.politeness import Politeness
 
 PLAIN = PageRules("plain", 0.1, "synchronous")
 BROWSER = PageRules("browser", 0.1, "synchronous")
@@ -58,10 +61,15 @@ def test_each_key_has_the_value_of_the_longest_prefix_that_sets_it() -> None:
     ("line", "words"),
     [
         ("org,example)", "is no sheet"),
-        ("org,example) hops=2", "sets no key that a sheet may have"),
+        ("org,example) hop=2", "sets no key that a sheet may have"),
         ("org,example) visitor=firefly", "is no value of visitor; use plain, browser, mixed"),
         ("org,example) rendered_fraction=2", "is no number from 0 to 1"),
         ("org,example) rendered_fraction=nan", "is no number from 0 to 1"),
+        ("org,example) per_host=2", "counted for a host as a whole"),
+        ("org,example) host_pages=2", "set limits.host_pages for the job"),
+        ("org,example) hops=-1", "is no whole number from 0"),
+        ("org,example) min_delay_seconds=inf", "is no number from 0 to"),
+        ("regex:( hops=1", "is not a regular expression"),
         ("org,example) visitor=plain visitor=plain", "has visitor twice"),
         ("http:// visitor=plain", "is no SURT prefix"),
         ("x" * 5000 + " visitor=plain", "use at most 4,000"),
@@ -77,3 +85,51 @@ def test_a_hostile_url_costs_one_step_for_each_length_of_a_prefix() -> None:
 
     assert sheets.rules_for(f"http://example.org/{'/?' * 2000}") == PLAIN
     assert len({parse_sheet(f"org,{number}) visitor=plain").prefix for number in range(10)}) == 10
+
+
+def test_a_regular_expression_counts_before_all_prefixes_and_the_last_one_before_others() -> None:
+    sheets = Sheets(
+        PLAIN,
+        [
+            "regex:.*/shop/.* visitor=mixed hops=1",
+            "regex:.*/cart visitor=browser",
+            "org,example)/shop visitor=plain hops=3 max_links=5",
+        ],
+    )
+    assert sheets.values_for("http://example.org/shop/") == SheetValues(visitor="mixed", hops=1, max_links=5)
+    assert sheets.values_for("http://example.org/shop/cart").visitor == "browser"
+    assert sheets.values_for("http://example.org/") == SheetValues()
+    assert sheets.sources("http://example.org/shop/cart") == {"visitor": 1, "hops": 0, "max_links": 2}
+
+
+def test_sheets_bound_the_scope_for_their_urls_alone() -> None:
+    profile = Profile(
+        scope="any",
+        hops=1,
+        sheets=("example.org hops=none max_path_segments=1", "org,other) hops=0", "a.net embed_hops=0"),
+    )
+    scope = Scope(Job.of("j", "c", ["http://example.org/"], profile))
+
+    def outcome(url: str, hop_path: str = "LL") -> str:
+        decision = scope.decide(Candidate(url, hop_path, depth=hop_path.count("L")))
+        return decision.reason if isinstance(decision, Rejected) else "in"
+
+    assert outcome("http://example.org/a") == "in"
+    assert outcome("http://example.org/a/b") == "deep-path"
+    assert outcome("http://other.org/a", "L") == "hops"
+    assert outcome("http://else.org/a/b", "L") == "in"
+    assert outcome("http://else.org/a/b") == "hops"
+    assert isinstance(scope.decide(Candidate("http://a.net/x", "E")), Accepted)
+
+
+def test_sheets_change_politeness_for_their_urls_alone() -> None:
+    rules = Politeness.of(FrontierSettings(), PolitenessOverrides(min_delay_seconds=1, max_delay_seconds=2))
+    sheets = Sheets(PLAIN, ["org,slow) min_delay_seconds=60 max_retries=0 host_failures=2", "org,fast) delay_factor=0"])
+    slow = rules.with_values(sheets.values_for("http://slow.org/"))
+    assert (slow.min_delay_ms, slow.max_delay_ms, slow.max_retries, slow.host_failures) == (60_000, 60_000, 0, 2)
+    assert rules.with_values(sheets.values_for("http://fast.org/")).delay_factor == 0
+    assert rules.with_values(sheets.values_for("http://other.org/")) is rules
+
+
+def test_a_sheet_may_have_a_surt_prefix_as_heritrix_writes_it() -> None:
+    assert parse_sheet("http://(org,example,www,)/shop hops=1").prefix == "org,example)/shop"

@@ -133,6 +133,8 @@ def _import(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _Not
         "captures": new,
         "pages": pages.count,
         "files": len(done) - len(refused),
+        "names": [each.name for each in done if each.name],
+        "page_lists": list(pages.lists),
         "missing": [line[:_LONGEST] for line in said[:_MOST_NAMED]],
         "missing_count": len(said),
     }

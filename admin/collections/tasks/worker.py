@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 from typing import Final
@@ -21,6 +21,8 @@ from admin.collections.browsing.index import index_if_any
 from admin.collections.tasks.task_folder import (
     FOLDER,
     TaskFolder,
+    TaskKind,
+    TaskOrder,
     TaskResult,
     TaskState,
     remove_leftovers,
@@ -43,6 +45,9 @@ _DRAFT_SECONDS: Final = 86_400.0
 _SMALL_BYTES: Final = 20_000_000
 
 
+type _Imported = Callable[[str, TaskOrder, TaskResult], None]
+
+
 class _Lane(Enum):
     """Tasks are carried out in two lanes, so that a small import does not wait for a large one."""
 
@@ -54,8 +59,13 @@ class _Lane(Enum):
 class TaskWorker:
     """The worker runs in a thread for each lane between `start` and `stop`."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, imported: _Imported = lambda *_: None) -> None:
+        """Start nothing yet. `imported` is called with the name, the order and the result of each import that is done.
+
+        It may be called twice for an import whose site ended in the meantime.
+        """
         self._settings = settings
+        self._imported = imported
         self._stops = threading.Event()
         self._threads = [
             threading.Thread(target=self._run, args=(lane,), name=f"tasks-{lane.name.lower()}", daemon=True)
@@ -129,6 +139,9 @@ class TaskWorker:
             if result is None:
                 task.remove_drafts(keeps_input=True)
             else:
+                order = task.order()
+                if order is not None and order.kind is TaskKind.IMPORT and result.state is TaskState.DONE:
+                    self._imported(task.path.name, order, result)
                 task.end(result)
 
     def _watched(self, task: TaskFolder) -> TaskResult | None:

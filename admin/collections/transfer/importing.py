@@ -148,11 +148,14 @@ class KeptPages:
     count: int = 0
     flaws: int = 0
     first_flaws: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    """Names of the lists in the folder `pages` of the collection."""
 
     def __add__(self, other: KeptPages) -> KeptPages:
         """Return the pages of both."""
         shown = (*self.first_flaws, *other.first_flaws)
-        return KeptPages(self.count + other.count, self.flaws + other.flaws, shown)
+        lists = (*self.lists, *other.lists)
+        return KeptPages(self.count + other.count, self.flaws + other.flaws, shown, lists)
 
 
 @dataclass(slots=True)
@@ -322,7 +325,7 @@ class Importer:
                     count += 1
         if not count:
             path.unlink()
-        return KeptPages(count, flaws, tuple(first))
+        return KeptPages(count, flaws, tuple(first), (path.name,) if count else ())
 
     def _link(self, wanted: ImportItem) -> ImportedFile:
         if wanted.member:

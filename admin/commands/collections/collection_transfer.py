@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import click
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     "--dedup/--no-dedup", default=True, help="Deduplicate later captures against the imported responses.  [dedup]"
 )
 @click.option("--strict", is_flag=True, help="Refuse each file for which `check` reports a problem or a note.")
+@click.option("--session", "session", metavar="TITLE", help="List the files as a capture session with this title.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, then a summary.")
 def import_files(
     home: Path | None,
@@ -46,6 +48,7 @@ def import_files(
     by_reference: bool,
     dedup: bool,
     strict: bool,
+    session: str | None,
     as_json: bool,
 ) -> int:
     """Import WARC, ARC and HAR files into a collection.
@@ -83,6 +86,8 @@ def import_files(
             known = _add_originals(settings, collection, captures) if dedup and not stopped_by else None
             untold = dedup and not stopped_by and known is None
             pages = _keep_pages(importer, packages_in(wanted, done))
+        if session is not None:
+            _note_session(settings, collection, session, done, pages)
     except (ImportProblem, HomeError, CapturesError) as error:
         raise InputError(str(error)) from error
     code = _print_import(collection, done, len(wanted), new, known, pages, stopped_by, untold, as_json=as_json)
@@ -100,6 +105,34 @@ def _keep_pages(importer: Importer, packages: list[Path]) -> KeptPages:
         raise JobFailed(
             f"the files are imported, but not all lists of pages: {error}; run the command again"
         ) from error
+
+
+def _note_session(settings: Settings, collection: str, title: str, done: list[ImportedFile], pages: KeptPages) -> None:
+    """List the imported files as a capture session."""
+    from admin.capture_sessions.uploads import Upload, note_upload
+    from admin.models.database import open_database
+    from admin.models.errors import DatabaseRefused
+    from admin.models.transaction import COMMAND_LINE
+
+    refused = [f"{Path(each.source).name}: {each.reason}." for each in done if each.reason]
+    said = [*refused, *(f"{each.name}: {line}." for each in done for line in each.first_problems), *pages.first_flaws]
+    upload = Upload(
+        collection,
+        title,
+        COMMAND_LINE.name,
+        uuid4().hex,
+        [each.name for each in done if each.name],
+        pages.lists,
+        said,
+        len(said),
+    )
+    try:
+        with closing(open_database(settings)) as database:
+            number = note_upload(settings, database, upload)
+    except (DatabaseRefused, OSError) as error:
+        raise JobFailed(f"the files are imported, and are not listed as a capture session: {error}") from error
+    if number is not None:
+        click.echo(f"capture session {number}: {title}", err=True)
 
 
 def _import_all(

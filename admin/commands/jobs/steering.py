@@ -70,7 +70,7 @@ def stop(home: Path | None, settings_file: Path | None, name: str, reason: str, 
     from admin.jobs import steering
 
     with steering_errors():
-        target = _target(home, settings_file, name)
+        target = target_of(home, settings_file, name)
         click.echo(f"{target.name} is stopping: {_visits(steering.stop(target, reason))}")
         if wait:
             facts = steering.wait_until_ended(target)
@@ -89,7 +89,7 @@ def pause(home: Path | None, settings_file: Path | None, name: str, reason: str)
     from admin.jobs import steering
 
     with steering_errors():
-        target = _target(home, settings_file, name)
+        target = target_of(home, settings_file, name)
         click.echo(f"{target.name} is paused: {_visits(steering.pause(target, reason))}")
 
 
@@ -100,7 +100,7 @@ def resume(home: Path | None, settings_file: Path | None, name: str) -> None:
     from admin.jobs import steering
 
     with steering_errors():
-        target = _target(home, settings_file, name)
+        target = target_of(home, settings_file, name)
         click.echo(f"{target.name} {'is resumed' if steering.resume(target) else 'was not paused by an operator'}")
 
 
@@ -116,7 +116,7 @@ def render_workers(home: Path | None, settings_file: Path | None, name: str, at_
     from admin.jobs import steering
 
     with steering_errors():
-        target = _target(home, settings_file, name)
+        target = target_of(home, settings_file, name)
         steering.set_render_workers(target, at_once)
         click.echo(f"{target.name} renders up to {counted(at_once, 'page')} at once")
 
@@ -135,7 +135,7 @@ def status(home: Path | None, settings_file: Path | None, name: str, as_json: bo
 
     seen, failures = False, 0
     with steering_errors():
-        target = _target(home, settings_file, name)
+        target = target_of(home, settings_file, name)
         while True:
             try:
                 found = steering.status(target)
@@ -180,17 +180,60 @@ def add_seed(
     except JobError as error:
         raise InputError(str(error)) from error
     with steering_errors():
-        answers = steering.add_seeds(_target(home, settings_file, name), seeds, again=again)
+        answers = steering.add_seeds(target_of(home, settings_file, name), seeds, again=again)
     for answer in answers:
         why = f": {answer.reason}" if answer.reason else ""
         click.echo(json.dumps(asdict(answer)) if as_json else f"{answer.outcome:8} {answer.url}{why}")
     return int(any(answer.outcome == "refused" for answer in answers))
 
 
-COMMANDS: Final = (stop, pause, resume, status, add_seed, render_workers)
+@click.command("groups")
+@_named
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="GROUP",
+    help="Replace all groups by this one; may be given several times.",
+)
+@click.option("--none", "removes", is_flag=True, help="Remove all groups.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
+def groups(
+    home: Path | None, settings_file: Path | None, name: str, changes: tuple[str, ...], removes: bool, as_json: bool
+) -> None:
+    """Show or replace the queue groups of a running job.
+
+    GROUP is a name, members, and then parallel=VISITS and delay=SECONDS, such as
+    "shop *.example.org,192.0.2.0/24 parallel=1 delay=5", or list:FILE for a file in the folder `groups` of the home.
+    All workers obey from their next URL on. Visits in progress are finished.
+    """
+    from admin.jobs import steering
+    from frontier.definition.job import JobError
+
+    if changes and removes:
+        raise InputError("--set and --none exclude each other; give one of them")
+    with steering_errors():
+        target = target_of(home, settings_file, name)
+        try:
+            found = steering.set_groups(target, changes) if changes or removes else steering.groups(target)
+        except JobError as error:
+            raise InputError(str(error)) from error
+    for group in found:
+        text = (
+            f"{group.name}: {counted(group.visits, 'visit')} of at most {group.parallel} in progress,"
+            f" {group.visited} so far, {group.hosts} hosts, {group.waiting} waiting, delay {group.delay_seconds:g} s;"
+            f" {group.members}"
+        )
+        click.echo(json.dumps(asdict(group)) if as_json else text)
+    if not found and not as_json:
+        click.echo(f"{target.name} has no queue groups")
 
 
-def _target(home: Path | None, settings_file: Path | None, name: str) -> FoundJob:
+COMMANDS: Final = (stop, pause, resume, status, add_seed, render_workers, groups)
+
+
+def target_of(home: Path | None, settings_file: Path | None, name: str) -> FoundJob:
+    """Return the job with this name. Raises NoJob."""
     from admin.jobs.steering import find
 
     return find(load_settings(home, settings_file), name)

@@ -64,6 +64,7 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
     from browsers.crawling.worker import run_worker
     from browsers.engines.interface import BrowserMissing
     from browsers.visit import FleetUnavailable
+    from frontier.definition.job import JobError
     from frontier.store import FrontierLost
 
     redis_url = _redis_url(given["redis_url"], settings)
@@ -85,7 +86,7 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
                 stop=stop,
                 log_dir=given["log_dir"],
             )
-        except (BrowserMissing, ScriptError, FleetUnavailable, FrontierLost) as error:
+        except (BrowserMissing, ScriptError, FleetUnavailable, FrontierLost, JobError) as error:
             _refuse(parent, str(error))
 
     _until_signal(work, stop)

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from typing import Any, Final
 
 from admin.harvester.crawl_process import CrawlProcess
@@ -38,6 +39,7 @@ from archive import crawl_log
 from archive.dates import now_micros
 from archive.json_text import parsed_object
 from archive.settings.load import Settings
+from frontier.definition.groups import GROUP_FOLDER
 from frontier.lease import JobProgress
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
@@ -51,6 +53,7 @@ _CLOSE_SECONDS: Final = 0.02
 _STALLED_SECONDS: Final = 10.0
 """Visits of a crawl that stands still get so long to end."""
 _SHOWN_PATTERNS: Final = 20
+_SHOWN_GROUPS: Final = 100
 _HURRIED_SECONDS: Final = 30.0
 """From the last request to end now to the kill."""
 
@@ -199,7 +202,8 @@ class ControlLoop:
 
     def _time_out(self, progress: JobProgress) -> None:
         got, visits, is_paused = self._tally.total.bytes, progress.visits, progress.paused is not None
-        cause = self._still.look(time.monotonic(), got_bytes=got, visits=visits, is_paused=is_paused)
+        is_waiting = progress.revisits > 0 and not (progress.queued or visits)  # for URLs to be due again
+        cause = self._still.look(time.monotonic(), got_bytes=got, visits=visits, is_paused=is_paused or is_waiting)
         if cause is not StopCause.NONE:
             self._ask(cause, self._still.reason(cause), grace=_STALLED_SECONDS)
 
@@ -264,7 +268,7 @@ class ControlLoop:
             return
         for command in commands:
             with self._frontier_of_run() as frontier:
-                outcome = self._limits_set(command, frontier) or carry_out(command, frontier)
+                outcome = self._limits_set(command, frontier) or self._carried_out(command, frontier)
                 if outcome.text == NOT_RUNNING and self._is_starting:
                     continue  # it comes again with the next report
                 if outcome.stops:
@@ -297,6 +301,9 @@ class ControlLoop:
         said = [f"{name} {most if most >= 0 else 'none'}" for name, most in limits.in_force().items()]
         return CommandOutcome(f"limits of {domain}: {', '.join(said)}{again}")
 
+    def _carried_out(self, command: PendingCommand, frontier: Frontier | None) -> CommandOutcome:
+        return carry_out(command, frontier, lists=self._settings.home / GROUP_FOLDER)
+
     def _view(self) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
         """Return the numbers of the progress view, and the hosts with the longest queues."""
         total, progress = self._tally.total, self._progress
@@ -307,12 +314,16 @@ class ControlLoop:
                 told = parsed_object(frontier.controls.stored_view())
                 view = told | view
                 view["limits"] = frontier.reports.limits()
+                view["groups"] = [asdict(group) for group in frontier.reports.groups()[:_SHOWN_GROUPS]]
                 queues = frontier.reports.longest_queues(MOST_HOSTS)
                 paused = progress.paused if progress is not None else None
                 hosts = self._notes.rows(queues, job=frontier.job.name, paused=paused or "")
         if progress is not None:
             view["state"] = "stopping" if progress.stopped else "paused" if progress.paused else "running"
             view |= {"queued": progress.queued, "in_flight": progress.visits, "failed": progress.failed}
+            view["revisits"] = progress.revisits
+            if progress.revisits and progress.next_due_seconds is not None:
+                view["next_due_seconds"] = progress.next_due_seconds
         if self._asked_at is not None:
             state = "killed" if self._folder.state.was_killed else "stopping"
             view |= {"state": state, "stopping_because": self._folder.state.reason}

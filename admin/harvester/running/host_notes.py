@@ -110,6 +110,8 @@ def _reason(queue: HostQueue, job: str, paused: str) -> tuple[str, str]:
             return "held", f"in use by job {wait.job}" if wait.job != job else "a visit is in progress"
         case WaitKind.VISITED:
             return "visited", "a visit is in progress"
+        case WaitKind.GROUP:
+            return "group", f"waits for its turn in the queue group {wait.what}"
         case WaitKind.RETRY:
             code = f" ({status_text(wait.code)})" if wait.code else ""
             return "retry", f"{queue.failures} failed visits in a row{code}; the next try is in {seconds}"

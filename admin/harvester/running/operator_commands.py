@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from admin.harvester.running.queue_questions import FoundUrls, urls_found, urls_of_host
@@ -54,8 +55,11 @@ def wake_domain(frontier: Frontier, domain: str) -> int:
     )
 
 
-def carry_out(command: PendingCommand, frontier: Frontier | None) -> CommandOutcome:
-    """Carry out one command. `frontier` is None while the crawl is starting or ending."""
+def carry_out(command: PendingCommand, frontier: Frontier | None, *, lists: Path | None = None) -> CommandOutcome:
+    """Carry out one command. `frontier` is None while the crawl is starting or ending.
+
+    `lists` is the folder of the list files of queue groups.
+    """
     try:
         verb = Verb(command.verb)
     except ValueError:
@@ -70,14 +74,14 @@ def carry_out(command: PendingCommand, frontier: Frontier | None) -> CommandOutc
         if verb in QUESTIONS:
             found = _found(verb, dict(command.arguments), frontier)
             return CommandOutcome(found.text, answer=found.answer)
-        return CommandOutcome(_done(verb, dict(command.arguments), frontier))
+        return CommandOutcome(_done(verb, dict(command.arguments), frontier, lists))
     except (JobError, FrontierUnavailable) as error:
         return CommandOutcome(f"not carried out: {error}")
     except FrontierLost:
         return CommandOutcome(NOT_RUNNING)
 
 
-def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier) -> str:
+def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier, lists: Path | None) -> str:
     match verb:
         case Verb.PAUSE:
             frontier.controls.pause("paused by an operator")
@@ -101,6 +105,15 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier) -> str:
         case Verb.ADD_REJECT:
             frontier.add_reject(arguments["expression"])
             return "URLs in which the expression is found are left out from now on"
+        case Verb.VISIT_NOW:
+            found = frontier.visit_now([Seed.parse(url).url for url in arguments["urls"]])
+            if not found:
+                return NOT_RUNNING
+            refused = [f"{each.candidate.url}: {each.reason}" for each, _ in found if isinstance(each, Rejected)]
+            return _counted_urls(len(found), refused, "visited next")
+        case Verb.SET_GROUPS:
+            groups = frontier.set_groups(arguments["groups"], lists=lists).groups
+            return f"queue groups in force: {', '.join(group.name for group in groups)[:500] or 'none'}"
         case Verb.QUEUE_URLS:
             priority = Priority[str(arguments["priority"]).upper()]
             answers = added(frontier, arguments["urls"], priority=priority, force=bool(arguments["force"]))

@@ -19,11 +19,13 @@ from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 from archive.url import UrlError, canonical
+from frontier.definition.groups import MAX_GROUPS, check_group_line
 
 CANCELLED: Final = "cancelled by "
 """The error of a job that a person cancelled begins so."""
 _MOST_WAITING: Final = 100
 _MOST_URLS: Final = 1000
+_MOST_GROUP_TEXT: Final = 200_000
 
 
 class Verb(StrEnum):
@@ -39,6 +41,8 @@ class Verb(StrEnum):
     BLOCK_HOST = "block-host"
     UNBLOCK_HOST = "unblock-host"
     ADD_REJECT = "add-reject"
+    SET_GROUPS = "set-groups"
+    VISIT_NOW = "visit-now"
     QUEUE_URLS = "queue-urls"
     DELETE_URLS = "delete-urls"
     SHOW_QUEUE = "show-queue"
@@ -50,7 +54,7 @@ class JobCommandInput(InputModel):
 
     verb: Verb
     urls: tuple[str, ...] = ()
-    """For add-urls, which extends the scope, and queue-urls, which does not."""
+    """For add-urls, which extends the scope, and for queue-urls and visit-now, which do not."""
     host: str = ""
     """For block-host, unblock-host and show-queue."""
     expression: str = ""
@@ -67,6 +71,8 @@ class JobCommandInput(InputModel):
     limits: dict[str, float | None] = Field(default_factory=dict)
     """For set-limits: keys of the profile's limits, such as {"urls": 50000}. For set-domain-limits: objects and bytes.
     Null removes a limit."""
+    groups: tuple[str, ...] = ()
+    """For set-groups: all queue groups of the job, as in the key `groups` of a profile. None removes them."""
     reason: str = ""
 
 
@@ -201,7 +207,7 @@ def _change(transaction: Transaction, job_id: int, after: JobStatus, action: str
 
 def _arguments(given: JobCommandInput) -> dict[str, Any]:
     match given.verb:
-        case Verb.ADD_URLS:
+        case Verb.ADD_URLS | Verb.VISIT_NOW:
             return {"urls": _checked_urls(given.urls)}
         case Verb.QUEUE_URLS:
             return {"urls": _checked_urls(given.urls), "priority": given.priority, "force": given.force}
@@ -221,6 +227,8 @@ def _arguments(given: JobCommandInput) -> dict[str, Any]:
             return {"limits": _checked_limits(given.limits, _LIMITS, "a job")}
         case Verb.SET_DOMAIN_LIMITS:
             return {"domain": given.domain, "limits": _checked_limits(given.limits, _DOMAIN_LIMITS, "a domain")}
+        case Verb.SET_GROUPS:
+            return {"groups": _checked_groups(given.groups)}
         case _:
             return {}
 
@@ -234,6 +242,22 @@ def _checked_urls(urls: tuple[str, ...]) -> list[str]:
             good.append(canonical(url.strip()))
         except UrlError as error:
             problems.append(Problem("urls", f"{url[:100]!r}: {error}", number))
+    if problems:
+        raise InvalidInput(*problems[:20])
+    return good
+
+
+def _checked_groups(lines: tuple[str, ...]) -> list[str]:
+    if len(lines) > MAX_GROUPS or sum(map(len, lines)) > _MOST_GROUP_TEXT:
+        raise InvalidInput(
+            Problem("groups", f"{len(lines):,} groups are too many or too long; use list:FILE for long lists of hosts")
+        )
+    problems, good = [], []
+    for number, line in enumerate((line.strip() for line in lines), 1):
+        try:
+            good.append(check_group_line(line))
+        except ValueError as error:
+            problems.append(Problem("groups", str(error), number))
     if problems:
         raise InvalidInput(*problems[:20])
     return good

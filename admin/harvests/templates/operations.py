@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from admin.harvests.templates import catalogue, texts
+from admin.harvests.templates import catalogue, scope_questions, texts
 from admin.harvests.templates.data import (
     Comparison,
     Edition,
@@ -23,6 +23,7 @@ from admin.harvests.templates.data import (
     VersionLine,
     VersionView,
 )
+from admin.harvests.templates.scope_questions import ScopeAnswer, ScopeQuestion
 from admin.models.operation import Operation
 from admin.models.transaction import Right
 
@@ -215,6 +216,16 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "Change values in a text, and verify the result.",
         input=TextEdit,
         output=Verification,
+    ),
+    Operation(
+        "template.explain-scope",
+        "POST",
+        "/scope-explanation",
+        Right.CURATE,
+        scope_questions.explain_scope,
+        "Say why URLs are in or out of the scope of a template, a text or a job.",
+        input=ScopeQuestion,
+        output=ScopeAnswer,
     ),
 )
 """Every operation of templates."""

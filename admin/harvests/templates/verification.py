@@ -15,7 +15,10 @@ from admin.harvests.templates.expressions import MOST_PATTERNS, slow_patterns
 from admin.harvests.templates.required_keys import REQUIRED_KEYS
 from admin.models.errors import InvalidInput, Problem
 from frontier.definition.job import Profile
+from frontier.definition.list_files import is_plain_name
+from frontier.definition.meaning import CONTACT
 from frontier.definition.profile import profile_problems
+from frontier.definition.rules import list_file_of, regex_of
 from frontier.definition.yaml_document import MAX_BYTES, YamlDocument, YamlRefused, read_document
 
 TEXT: Final = "text"
@@ -26,7 +29,6 @@ _PLACEHOLDER: Final = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 """Contact addresses that nobody reads: reserved names (RFC 2606) and what sample files have in their place."""
-_CONTACT: Final = re.compile(r"https?://[^\s/]+\.[^\s]+|[^\s@<(]+@[^\s@>)]+\.[^\s@>)]+", re.ASCII)
 
 
 def decoded(data: bytes) -> str:
@@ -115,7 +117,27 @@ def _unfit(document: YamlDocument, values: Mapping[str, Any], wrong: Collection[
         for number, why in slow_patterns([patterns[index] for index in places]):
             index = places[number]
             yield Problem(f"{key}.{index}", f"{key}.{index}: {why}", document.line_of((key, index)))
+    yield from _unfit_rules(document, values)
     yield from _contact(document, values)
+
+
+def _unfit_rules(document: YamlDocument, values: Mapping[str, Any]) -> Iterator[Problem]:
+    rules = values.get("rules")
+    found = [(at, line) for at, line in enumerate(rules if isinstance(rules, list) else ()) if isinstance(line, str)]
+    for at, line in found:
+        if (name := list_file_of(line)) is not None and not is_plain_name(name):
+            message = (
+                f"rules.{at}: {name[:200]!r} is no file of the home's folder `lists`; write a name such as traps.txt"
+            )
+            yield Problem(f"rules.{at}", message, document.line_of(("rules", at)))
+    patterns = [(at, pattern) for at, line in found if (pattern := regex_of(line)) is not None]
+    if len(patterns) > MOST_PATTERNS:
+        message = f"rules have {len(patterns):,} expressions; use at most {MOST_PATTERNS:,}, or MatchesListRegex"
+        yield Problem("rules", message, document.line_of(("rules",)))
+        return
+    for number, why in slow_patterns([pattern for _, pattern in patterns]):
+        at = patterns[number][0]
+        yield Problem(f"rules.{at}", f"rules.{at}: {why}", document.line_of(("rules", at)))
 
 
 def _contact(document: YamlDocument, values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -125,7 +147,7 @@ def _contact(document: YamlDocument, values: Mapping[str, Any]) -> Iterator[Prob
         line = document.line_of(("user_agent",))
         if found := _PLACEHOLDER.search(agent):
             yield Problem("user_agent", f"user_agent has {found[0]!r}, a placeholder; write your own address", line)
-        elif not _CONTACT.search(agent):
+        elif values.get("user_agent_contact") != "optional" and not CONTACT.search(agent):
             yield Problem(
                 "user_agent",
                 f"user_agent = {agent[:200]!r} has no contact; add your page or mail address, such as"

@@ -9,6 +9,7 @@ from werkzeug.wrappers import Response
 
 from admin.capture_sessions import harvest, sessions
 from admin.capture_sessions.harvest import HarvestFromSession
+from admin.capture_sessions.page_facts import picture_of, urls_with_picture
 from admin.capture_sessions.recording import session_folder
 from admin.capture_sessions.session_log import last_kept_urls
 from admin.capture_sessions.sessions import CaptureAccess, CaptureSessionView, NewCaptureSession
@@ -118,7 +119,22 @@ def pages(number: int) -> Response:
     with reading() as opened:
         found = sessions.show(opened, number)
         listed = sessions.list_pages(opened, number, after=request.args.get("after"))
-    return page("capture/pages.html", session=found, pages=listed)
+        pictured = urls_with_picture(opened.settings, found.collection, [each.url for each in listed.items])
+    return page("capture/pages.html", session=found, pages=listed, pictured=pictured)
+
+
+@BLUEPRINT.get("/<int:number>/pages/<int:at>/picture", endpoint="picture")
+@needs(Right.READ)
+def picture(number: int, at: int) -> Response:
+    """Send the picture of a page of a session."""
+    with reading() as opened:
+        found = sessions.show(opened, number)
+        shown = sessions.find_page(opened, number, at)
+        settings = opened.settings
+    jpeg = picture_of(settings, found.collection, shown.url, shown.captured)
+    if jpeg is None:
+        raise NotFound("picture of the page", at)
+    return Response(jpeg, mimetype="image/jpeg", headers={"Cache-Control": "private, max-age=86400"})
 
 
 @BLUEPRINT.get("/<int:number>/seeds.txt", endpoint="seeds")
@@ -166,8 +182,10 @@ def _values(number: int) -> dict[str, Any]:
         found = sessions.show(opened, number)
         newest = sessions.last_pages(opened, number)
         folder = session_folder(opened.settings, found.collection, number)
+        pictured = urls_with_picture(opened.settings, found.collection, [each.url for each in newest])
         may_steer = visitor().may("operate") and sessions.may_steer(opened, sessions.find(opened, number))
-    return {"session": found, "pages": newest, "urls": last_kept_urls(folder), "may_steer": may_steer}
+    urls = last_kept_urls(folder)
+    return {"session": found, "pages": newest, "pictured": pictured, "urls": urls, "may_steer": may_steer}
 
 
 def _given(sent: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import quote
 
-from flask import Blueprint, request
+from flask import Blueprint, request, url_for
 from werkzeug.wrappers import Response
 
 from admin.harvests.templates import catalogue, texts
@@ -24,6 +24,7 @@ from admin.models.errors import EditConflict, UseCaseError
 from admin.models.transaction import Right
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction, with_long_lists
+from admin.web.scope_form import asked_about
 from admin.web.template_form import TemplateForm
 
 BLUEPRINT: Final = Blueprint("templates", __name__, url_prefix="/templates")
@@ -205,6 +206,17 @@ def version(name: str, number: int) -> Response:
         found = catalogue.show_version(opened, name, number)
         edition = catalogue.show_template(opened, name).edition
     return page("templates/version.html", found=found, edition=edition)
+
+
+@BLUEPRINT.get("/<path:name>/scope", endpoint="scope")
+@needs(Right.CURATE)
+def scope(name: str) -> Response:
+    """Say why URLs are in or out of the scope of a template."""
+    with reading() as opened:
+        catalogue.show_template(opened, name)
+        asked = asked_about(opened, template=name)
+    back = url_for("templates.show", name=name)
+    return page("templates/scope.html", asked.status, asked=asked, title=name, back=back, has_seeds=False)
 
 
 @BLUEPRINT.get("/<path:name>", endpoint="show")

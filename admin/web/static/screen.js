@@ -75,10 +75,15 @@ function told(message) {
     case 'picker': pick(message); break;
     case 'files': chooseFiles(message); break;
     case 'login': askLogin(message); break;
-    case 'scrolling': {
-      const button = screen.querySelector('[data-do^="scroll"], [data-do="stop-scrolling"]');
-      button.dataset.do = message.on ? 'stop-scrolling' : 'scroll';
-      button.textContent = message.on ? 'Stop scrolling' : 'Scroll to the end';
+    case 'autopilot': {
+      const button = screen.querySelector('[data-do="autopilot"], [data-do="stop-autopilot"]');
+      button.dataset.do = message.on ? 'stop-autopilot' : 'autopilot';
+      button.textContent = message.on ? 'Stop the autopilot' : 'Autopilot';
+      if (!message.on) say('The autopilot has ended.');
+      else {
+        const last = message.done?.at(-1);
+        say(last ? `The autopilot works. Done: ${last.name}, ${last.steps} steps, ${last.requests} requests.` : 'The autopilot works.');
+      }
     }
   }
 }

@@ -11,7 +11,7 @@ HIDDEN: Final = "…"
 _SECRETS: Final = frozenset(
     {"proxy.password", "people.oidc_client_secret", "notifications.smtp_password", "view.password", "admin.cdx_token"}
 )
-_URLS: Final = frozenset({"redis.url", "database.url", "storage.url"})
+_URLS: Final = frozenset({"redis.url", "database.url", "storage.url", "intake.url"})
 _OPTIONS: Final = "storage.options"
 _SECRET_NAME: Final = re.compile(
     r"key|secret|token|pass|pwd|credential|connection_string|odbc_connect|auth|sas|sig", re.IGNORECASE

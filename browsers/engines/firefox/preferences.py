@@ -238,6 +238,26 @@ _STEADY: Final[Mapping[str, Preference]] = {
     "remote.events.async.wheel.enabled": True,
 }
 
+_PERSON: Final[Mapping[str, Preference]] = {
+    # A person sees, hears and reads what the window shows, and is not asked about the browser itself.
+    "browser.aboutwelcome.enabled": False,
+    "browser.sessionstore.resume_from_crash": False,
+    "browser.shell.checkDefaultBrowser": False,
+    "browser.startup.homepage": "about:blank",
+    "browser.startup.homepage_override.mstone": "ignore",
+    "browser.startup.page": 0,
+    "browser.tabs.warnOnClose": False,
+    "browser.warnOnQuit": False,
+    "datareporting.policy.dataSubmissionPolicyBypassNotification": True,
+    "dom.disable_open_during_load": True,
+    "dom.popup_maximum": 20,
+    "media.volume_scale": "1.0",
+    "pdfjs.disabled": False,
+    "signon.rememberSignons": False,
+    "startup.homepage_welcome_url": "about:blank",
+    "trailhead.firstrun.didSeeAboutWelcome": True,
+}
+
 _DARK, _LIGHT = 0, 1
 _ALL_FILES = 2
 
@@ -264,6 +284,17 @@ def preferences_of(device: Device, *, answers_401: bool = False) -> dict[str, Pr
     if device.is_mobile:
         found |= {"dom.meta-viewport.enabled": True}
     return found
+
+
+def window_preferences(host: str, port: int) -> dict[str, Preference]:
+    """Return the preferences of a window in which a person captures through the proxy at this address."""
+    proxy: dict[str, Preference] = {
+        "network.proxy.http": host,
+        "network.proxy.http_port": port,
+        "network.proxy.ssl": host,
+        "network.proxy.ssl_port": port,
+    }
+    return {**_PROXY, **_QUIET, **_FAITHFUL, **proxy, **_PERSON}
 
 
 def user_js(preferences: Mapping[str, Preference]) -> str:

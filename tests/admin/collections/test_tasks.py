@@ -273,6 +273,8 @@ def test_a_curator_uploads_a_file_which_is_imported(site: RunningSite, settings:
         assert (made["kind"], made["state"], made["file"], made["captures"]) == ("import", "done", "up_load.warc.gz", 1)
         found = curator.get(f"/api/v1/collections/{NAME}/captures", params={"url": "http://example.org/from-elsewhere"})
         assert len(found.json()["items"]) == 1
+        uploads = curator.get("/capture").text
+        assert "up_load.warc.gz" in uploads, "the import is a capture session"
         answer = curator.post(
             f"/api/v1/collections/{NAME}/imports?file=b.warc.gz",
             content=b"no WARC record at all",

@@ -45,6 +45,12 @@ def test_each_command_does_what_it_says(frontier: Frontier) -> None:
     assert carry_out(command("unblock-host", host="example.org"), frontier).text == "example.org is visited again"
     assert "left out" in carry_out(command("add-reject", expression="/new$"), frontier).text
     assert carry_out(command("set-limits", limits={"urls": None}), frontier).text == "limits in force: none"
+    now = carry_out(command("visit-now", urls=["http://example.org/", "http://example.org/new"]), frontier).text
+    assert now == "2 of 2 URLs are visited next"
+    groups = ["shop *.example.org parallel=1", "rest *.org delay=2"]
+    assert carry_out(command("set-groups", groups=groups), frontier).text == "queue groups in force: shop, rest"
+    assert carry_out(command("set-groups", groups=["a list:b delay=2"]), frontier).text.startswith("not carried out: ")
+    assert carry_out(command("set-groups", groups=[]), frontier).text == "queue groups in force: none"
 
 
 def test_a_command_that_can_not_be_carried_out_says_why(frontier: Frontier) -> None:

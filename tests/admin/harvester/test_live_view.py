@@ -26,10 +26,12 @@ from admin.harvests.dispatch.observations import (
 )
 from admin.harvests.dispatch.reports import PendingCommand
 from admin.harvests.dispatch.steering import Verb
+from admin.jobs.progress import wait_text
 from admin.models.job_tables import JobLog, JobPicture, JobStatus
 from admin.models.transaction import COMMAND_LINE
 from archive import crawl_log
 from archive.settings.load import Settings
+from frontier.definition.job import Profile
 
 NOW = 1_800_000_000_000_000
 
@@ -75,6 +77,18 @@ def test_each_host_says_why_it_waits(redis_url: str) -> None:
     assert rows["gone.test"]["why"] == "no URL is queued; the last failure: name not found (-6)"
     paused = {str(row["host"]): row["kind"] for row in notes.rows(queues, job="spring", paused="for tea")}
     assert (paused["a.test"], paused["blocked.test"]) == ("paused", "blocked")
+
+
+def test_a_host_that_waits_for_its_group_says_so(redis_url: str) -> None:
+    profile = Profile(scope="any", groups=("shop *.shop.test parallel=1",))
+    frontier = Bench(redis_url).frontier(*(f"http://{host}.shop.test/" for host in "abc"), profile=profile)
+    for worker in ("w1", "w2"):
+        frontier.claim(worker)
+    rows = HostNotes().rows(frontier.reports.longest_queues(100), job="spring", paused="")
+    assert {(row["kind"], row["why"]) for row in rows} == {("group", "waits for its turn in the queue group shop")}
+    assert len(rows) == 2
+    [wait] = frontier.reports.progress().waits
+    assert wait_text(wait).startswith("queue group shop: next visit in ")
 
 
 def test_a_host_of_a_domain_at_its_limit_is_not_called_visited_again(redis_url: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
+
+import trustme
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,10 @@ type Routes = Callable[[Asked], Routed | None]
 class RoutedSite:
     """The site, on a free port of an address of the loopback; a context manager. None is answered with 404."""
 
-    def __init__(self, routes: Routes, address: str = "127.0.1.17") -> None:
+    def __init__(self, routes: Routes, address: str = "127.0.1.17", tls: trustme.CA | None = None) -> None:
+        """With `tls`, the site speaks https with a certificate of this authority."""
         self.requests: list[Asked] = []
+        self._scheme = "http" if tls is None else "https"
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -63,12 +68,18 @@ class RoutedSite:
 
         self._server = ThreadingHTTPServer((address, 0), Handler)
         self._server.daemon_threads = True
+        if tls is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.issue_cert(address).configure_cert(context)
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
 
     def url(self, path: str = "/") -> str:
         """The URL of a path."""
         address, port = self._server.server_address[:2]
-        return f"http://{address!s}:{port}{path}"
+        return f"{self._scheme}://{address!s}:{port}{path}"
 
     @property
     def paths(self) -> list[str]:

@@ -78,7 +78,7 @@ class Bench:
     def set_clock_back(self, ms: int, *jobs: str) -> None:
         """Let every stored time lie further ahead, as it does when Redis's clock is set back by so much."""
         for job in jobs or ("spring",):
-            for name in ("ready", "retry", "leases"):
+            for name in ("ready", "retry", "leases", "groupready", "due"):
                 for member in self.client.zrange(self.key(name, job), 0, -1):
                     self.client.zincrby(self.key(name, job), ms, member)
             for name in ("clock", "last"):
@@ -88,6 +88,9 @@ class Bench:
                 times, rest = kept.split(b"\n", 1)
                 later = ":".join(str(int(part) + ms) for part in times.split(b":"))
                 self.client.hset(self.key("robots", job), url, later.encode() + b"\n" + rest)
+            for field in self.client.hkeys(self.key("groups", job)):
+                if field[:2] in (b"d:", b"s:"):
+                    self.client.hincrby(self.key("groups", job), field, ms)
         for host in self.client.scan_iter("gf:{main}:@*"):
             for name in ("d", "s", "l"):
                 if self.client.hexists(host, name):

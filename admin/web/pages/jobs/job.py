@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from flask import Blueprint, request
+from flask import Blueprint, request, url_for
 from werkzeug.wrappers import Response
 
 from admin.csv_text import csv_bytes
@@ -20,13 +20,14 @@ from admin.web.charts import job_charts
 from admin.web.forms import Form
 from admin.web.limit_inputs import given_limits
 from admin.web.page import done, needs, page, reading, recent, transaction, visitor
+from admin.web.scope_form import asked_about
 
 BLUEPRINT: Final = Blueprint("jobs", __name__, url_prefix="/jobs")
 _FILTERS: Final = ("status", "harvest", "harvest_id", "run_number", "channel", "domain", "harvester", "order", "after")
 _JOB_LIMITS: Final = ("urls", "pages", "bytes", "seconds", "host_pages")
 _DOMAIN_LIMITS: Final = ("objects", "bytes")
 _COMMAND_FIELDS: Final = (
-    *("urls", "host", "expression", "domain", "reason", "priority", "force", "state", "page"),
+    *("urls", "host", "expression", "domain", "groups", "reason", "priority", "force", "state", "page"),
     *(f"max_{name}" for name in _DOMAIN_LIMITS),
     *(f"job_{name}" for name in _JOB_LIMITS),
 )
@@ -186,6 +187,17 @@ def setup(number: int) -> Response:
     return page("jobs/setup.html", job=job, seeds=seeds[:1000], seeds_count=len(seeds))
 
 
+@BLUEPRINT.get("/<int:number>/scope", endpoint="scope")
+@needs(Right.CURATE)
+def scope(number: int) -> Response:
+    """Say why URLs are in or out of the scope of a job."""
+    with reading() as opened:
+        listing.show_job(opened, number)
+        asked = asked_about(opened, job_id=number)
+    back = url_for("jobs.show", number=number)
+    return page("templates/scope.html", asked.status, asked=asked, title=f"job {number}", back=back, has_seeds=True)
+
+
 @BLUEPRINT.get("/<int:number>/seeds.txt", endpoint="seeds")
 @needs(Right.READ)
 def seeds(number: int) -> Response:
@@ -307,6 +319,8 @@ def _command_of(sent: dict[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {"verb": sent.get("verb", ""), "reason": sent.get("reason", "")}
     if sent.get("urls", "").strip():
         values["urls"] = tuple(line.strip() for line in sent["urls"].splitlines() if line.strip())
+    if values["verb"] == Verb.SET_GROUPS:
+        values["groups"] = tuple(line.strip() for line in sent.get("groups", "").splitlines() if line.strip())
     for name in ("host", "expression", "domain", "priority", "state"):
         if sent.get(name, "").strip():
             values[name] = sent[name].strip()

@@ -262,6 +262,8 @@ def test_the_curve_of_a_job_has_its_first_and_newest_sample_and_no_more_points_t
         (JobCommandInput(verb=Verb.ADD_REJECT, expression="(a+)+$"), "expression"),
         (JobCommandInput(verb=Verb.SET_LIMITS, limits={"moons": 3}), "limits.moons"),
         (JobCommandInput(verb=Verb.SET_LIMITS, limits={"urls": 0}), "limits.urls"),
+        (JobCommandInput(verb=Verb.SET_GROUPS, groups=("shop",)), "groups"),
+        (JobCommandInput(verb=Verb.SET_GROUPS, groups=("a x.org delay=1",) * 1001), "groups"),
         (JobCommandInput(verb=Verb.SET_LIMITS), "limits"),
         (JobCommandInput(verb=Verb.SET_DOMAIN_LIMITS, domain="example.org", limits={"urls": 3}), "limits.urls"),
         (JobCommandInput(verb=Verb.SET_DOMAIN_LIMITS, domain="example.org", limits={"bytes": 1e400}), "limits.bytes"),

@@ -1,0 +1,143 @@
+"""Use case: people ask why URLs are in or out of the scope of a template, of a text, or of a job."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+
+from pydantic import Field
+
+from admin.harvests.input_checks import refuse
+from admin.harvests.templates.catalogue import show_template
+from admin.harvests.templates.verification import checked_profile
+from admin.models.errors import InvalidInput, NotFound, Problem
+from admin.models.job_tables import HarvestJob
+from admin.models.operation import InputModel, OutputModel
+from admin.models.transaction import Right, Transaction
+from frontier.definition.job import JobError, Profile
+from frontier.definition.list_files import LIST_FOLDER
+from frontier.definition.profile import make_profile, with_lists_of
+from frontier.explanation import HOP_LETTERS, ScopeExplainer, ScopeExplanation
+
+MOST_URLS: Final = 100
+"""URLs of one question."""
+MOST_SEEDS: Final = 10_000
+_MOST_STEPS: Final = 200
+"""Rules that pass a URL are left out of an answer with more steps."""
+
+
+class ScopeQuestion(InputModel):
+    """The input asks about URLs. A template, a text or a job says which scope is meant."""
+
+    urls: list[str] = Field([], description=f"URLs to explain, at most {MOST_URLS}")
+    template: str = Field("", description="name of a template")
+    text: str = Field("", description="profile in YAML that is not kept yet")
+    job_id: int | None = Field(None, description="number of a job, whose seeds are taken, too")
+    seeds: list[str] = Field([], description="seeds of the scope")
+    hops: str | None = Field(
+        None, description="hop path in Heritrix's letters, such as LLE; when it is left out, L, or none for a seed"
+    )
+    via: str = Field("", description="page that has the link")
+
+
+class ScopeStepView(OutputModel):
+    """A step view has the own decision of one step."""
+
+    name: str
+    decision: str
+    """One of accept, reject and pass."""
+    reason: str
+    rule: str
+    is_built_in: bool
+    is_final: bool
+    """The step comes before the rules, so that no rule takes in a URL that the step rejects."""
+
+
+class HeldValueView(OutputModel):
+    """A held value view has a value that a sheet gives to a URL."""
+
+    key: str
+    value: Any
+    source: str
+
+
+class UrlExplanation(OutputModel):
+    """A URL explanation says what the scope decides about one URL, and why."""
+
+    url: str
+    hop_path: str
+    is_seed: bool
+    decision: str
+    """Either accept or reject."""
+    reason: str
+    """The reason of a rejection in one word."""
+    rule: str
+    """The rule that decided."""
+    canonical: str
+    surt: str
+    compared: str
+    """The form of the URL that the seen test compares."""
+    fingerprint: str
+    steps: list[ScopeStepView]
+    sheet_values: list[HeldValueView]
+
+    @classmethod
+    def of(cls, found: ScopeExplanation) -> Self:
+        """Return the view of an explanation. Rules that pass the URL are left out when there are many."""
+        is_long = len(found.steps) > _MOST_STEPS
+        steps = [each for each in found.steps if not is_long or each.is_built_in or each.decision != "pass"]
+        return cls.model_validate(
+            {
+                **{name: getattr(found, name) for name in cls.model_fields if name not in ("steps", "sheet_values")},
+                "steps": [ScopeStepView.model_validate(each) for each in steps[:_MOST_STEPS]],
+                "sheet_values": [HeldValueView.model_validate(each) for each in found.sheet_values],
+            }
+        )
+
+
+class ScopeAnswer(OutputModel):
+    """An answer explains each URL of the question, in order."""
+
+    urls: list[UrlExplanation]
+    problems: list[str]
+    """Why list files of the rules can't be used."""
+
+
+def explain_scope(transaction: Transaction, given: ScopeQuestion) -> ScopeAnswer:
+    """Return for each URL what every rule of a scope decides, and which rule counts. Nothing is kept."""
+    transaction.require(Right.CURATE)
+    refuse(_problems(given))
+    profile, seeds = _scope_of(transaction, given)
+    try:
+        located = with_lists_of(profile, transaction.settings.home / LIST_FOLDER)
+        explainer = ScopeExplainer(located, [*seeds, *given.seeds])
+    except JobError as error:
+        raise InvalidInput(Problem("seeds", str(error))) from error
+    found = [explainer.explain(url, hop_path=given.hops, via=given.via or None) for url in given.urls]
+    return ScopeAnswer(urls=[UrlExplanation.of(each) for each in found], problems=list(explainer.list_problems()))
+
+
+def _problems(given: ScopeQuestion) -> list[Problem]:
+    problems = []
+    if not 0 < len(given.urls) <= MOST_URLS:
+        problems.append(Problem("urls", f"the question has {len(given.urls)} URLs; give 1 to {MOST_URLS}"))
+    if len(given.seeds) > MOST_SEEDS:
+        problems.append(Problem("seeds", f"the question has {len(given.seeds):,} seeds; give at most {MOST_SEEDS:,}"))
+    if given.hops is not None and (not set(given.hops) <= set(HOP_LETTERS) or len(given.hops) > 50):
+        problems.append(Problem("hops", f"{given.hops[:100]!r} is no hop path; use at most 50 of {HOP_LETTERS}"))
+    if sum((bool(given.template), bool(given.text), given.job_id is not None)) != 1:
+        problems.append(Problem("template", "the question has no scope, or several; name a template, a text or a job"))
+    return problems
+
+
+def _scope_of(transaction: Transaction, given: ScopeQuestion) -> tuple[Profile, list[str]]:
+    if given.job_id is None:
+        text = given.text or show_template(transaction, given.template).text
+        return checked_profile(text), []
+    job = transaction.session.get(HarvestJob, given.job_id)
+    if job is None:
+        raise NotFound("job", given.job_id)
+    try:
+        profile = make_profile(job.profile, f"the profile of job {given.job_id}")
+    except JobError as error:
+        raise InvalidInput(Problem("job_id", str(error))) from error
+    return profile, job.seeds.splitlines()

@@ -1,0 +1,217 @@
+"""Decide rules take URLs in or out, under the names that Heritrix gives them. The last rule that decides counts.
+
+A rule is one line of the profile's list `rules`: `ACCEPT` or `REJECT`, the name of the rule, and its arguments, such as
+`REJECT MatchesRegex .*/print/.*`. A rule decides about the URLs to which it applies, and passes all others. The ending
+`DecideRule` of Heritrix's names may be written or left out. `rule_kinds.RULE_KINDS` has all rules.
+
+Neighbours of one kind and one decision are looked up together, so that a profile may have 100,000 of them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Final, Literal
+
+from frontier.definition.list_files import ListFileError, WatchedList
+from frontier.definition.rule_kinds import HERITRIX_ONLY, RULE_KINDS, Find, Link, LinkFacts, Readers, RuleKind
+from frontier.definition.url_patterns import UrlPatterns
+
+type Verdict = Literal["ACCEPT", "REJECT"]
+MAX_RULES: Final = 100_000
+LONGEST_RULE: Final = 8_000
+_ENDING: Final = "DecideRule"
+_SHOWN: Final = 300
+_EXAMPLE: Final = "write for example `REJECT MatchesRegex .*/print/.*`"
+_BY_NAME: Final[Mapping[str, RuleKind]] = {
+    name.lower(): kind for kind in RULE_KINDS for name in (kind.name, *kind.other_names)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """A line has one rule. `arguments` are as its author wrote them."""
+
+    decision: Verdict
+    kind: RuleKind
+    arguments: str
+
+    @property
+    def text(self) -> str:
+        """Return the line in its one form."""
+        return f"{self.decision} {self.kind.name} {self.arguments}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDecision:
+    """A rule has decided. `reason` is one word, and `rule` names the rule and what it found."""
+
+    decision: Verdict
+    reason: str
+    rule: str
+    number: int
+    """The place of the rule in the list, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Rules of one kind and one decision that are looked up together."""
+
+    decision: Verdict
+    kind: RuleKind
+    first: int
+    texts: tuple[str, ...]
+    numbers: Mapping[str, int]
+    """The number of the rule, by what was found; the first rule's for all others."""
+    find: Find
+
+
+class RuleChain:
+    """The rules of a job decide about links. Threads may share them."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        """Make the rules of these lines. Raises ValueError for a line that is no rule. Files are read when needed."""
+        self.lines = tuple(parse_rule(line) for line in lines)
+        self._patterns: list[UrlPatterns] = []
+        self._files: list[WatchedList[Find]] = []
+        self._groups = tuple(self._grouped())
+
+    def __bool__(self) -> bool:
+        return bool(self._groups)
+
+    def decide(self, link: Link) -> RuleDecision | None:
+        """Return the decision of the last rule that decides about a link; None when all rules pass it."""
+        facts = LinkFacts(link)
+        for group in reversed(self._groups):
+            if (found := group.find(facts)) is not None:
+                return _decision(group, found)
+        return None
+
+    def steps(self, link: Link) -> Iterator[tuple[str, RuleDecision | None]]:
+        """Yield each rule with its own decision, in order; neighbours that are looked up together are one step."""
+        facts = LinkFacts(link)
+        for group in self._groups:
+            found = group.find(facts)
+            more = f" (and {len(group.texts) - 1:,} more)" if len(group.texts) > 1 else ""
+            yield (
+                f"rule {group.first}: {_shown(group.texts[0])}{more}",
+                _decision(group, found) if found is not None else None,
+            )
+
+    def load_files(self) -> None:
+        """Read all files of the rules. Raises ListFileError."""
+        for each in self._files:
+            each.load()
+
+    def file_problems(self) -> tuple[str, ...]:
+        """Return why files of the rules can't be used at present."""
+        return tuple(each.problem for each in self._files if each.problem)
+
+    def patterns(self) -> Sequence[UrlPatterns]:
+        """Return all lists of patterns, for the count of those that take too long."""
+        return self._patterns
+
+    def _grouped(self) -> Iterator[_Group]:
+        number = 1
+        readers = Readers(self._patterns, self._files)
+        for (decision, kind, is_joined), lines in groupby(self.lines, key=_likeness):
+            found = list(lines)
+            for batch in [found] if is_joined else [[line] for line in found]:
+                items = [(item, number + at) for at, line in enumerate(batch) for item in kind.read(line.arguments)]
+                yield _Group(
+                    decision,
+                    kind,
+                    number,
+                    tuple(line.text for line in batch),
+                    {kind.found(item): at for item, at in reversed(items)} if len(batch) > 1 else {},
+                    kind.make([item for item, _ in items], readers),
+                )
+                number += len(batch)
+
+
+def parse_rule(line: str) -> RuleLine:
+    """Return the rule of a line. Raises ValueError, whose message has the remedy."""
+    if len(line) > LONGEST_RULE:
+        raise ValueError(f"a rule has {len(line):,} characters; use at most {LONGEST_RULE:,}")
+    verdict, _, rest = line.strip().partition(" ")
+    name, _, arguments = rest.strip().partition(" ")
+    arguments = arguments.strip()
+    decision: Verdict
+    match verdict.upper():
+        case "ACCEPT":
+            decision = "ACCEPT"
+        case "REJECT":
+            decision = "REJECT"
+        case _:
+            raise ValueError(f"{verdict[:100]!r} is neither ACCEPT nor REJECT; {_EXAMPLE}")
+    if not name:
+        raise ValueError(f"{line[:100]!r} names no rule; {_EXAMPLE}")
+    kind = _BY_NAME.get(name.removesuffix(_ENDING).lower())
+    if kind is None:
+        raise ValueError(_unknown(name))
+    try:
+        kind.read(arguments)
+    except ValueError as error:
+        raise ValueError(f"{kind.name}: {error}; write {kind.name} {kind.arguments}".rstrip()) from error
+    return RuleLine(decision, kind, arguments)
+
+
+def list_file_of(line: str) -> str | None:
+    """Return the list file that a rule names; None when the line has none, or is no rule."""
+    try:
+        rule = parse_rule(line)
+    except ValueError:
+        return None
+    return rule.arguments if rule.kind.has_file else None
+
+
+def regex_of(line: str) -> str | None:
+    """Return the regular expression that a rule has; None when the line has none, or is no rule."""
+    try:
+        rule = parse_rule(line)
+    except ValueError:
+        return None
+    return rule.arguments if rule.kind.arguments == "REGEX" else None
+
+
+def with_list_file(line: str, file: Path) -> str:
+    """Return the line of a rule with another list file."""
+    rule = parse_rule(line)
+    return RuleLine(rule.decision, rule.kind, str(file)).text
+
+
+def file_problem(line: str) -> str | None:
+    """Return why the list file of a rule can't be used; None when it can."""
+    try:
+        RuleChain([line]).load_files()
+    except ListFileError as error:
+        return str(error)
+    return None
+
+
+def _likeness(line: RuleLine) -> tuple[Verdict, RuleKind, bool]:
+    """Return what neighbours share that are looked up together. An exception holds within its own line alone."""
+    has_exception = any(word.startswith("-") for word in line.arguments.split()) if line.kind.is_joined else False
+    return line.decision, line.kind, line.kind.is_joined and not has_exception
+
+
+def _decision(group: _Group, found: str) -> RuleDecision:
+    number = group.numbers.get(found, group.first)
+    text = group.texts[number - group.first]
+    detail = f": {_shown(found)}" if found and found not in text else ""
+    return RuleDecision(group.decision, group.kind.reason, f"rule {number}: {_shown(text)}{detail}", number)
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+
+
+def _unknown(name: str) -> str:
+    bare = name.removesuffix(_ENDING)
+    if (why := HERITRIX_ONLY.get(bare)) is not None:
+        return f"the rule {bare} can't be used: {why}"
+    near = difflib.get_close_matches(bare[:100].lower(), _BY_NAME, n=1, cutoff=0.5)
+    return f"{name[:100]!r} is no rule; " + (f"did you mean {_BY_NAME[near[0]].name}?" if near else _EXAMPLE)
