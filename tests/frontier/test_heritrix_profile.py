@@ -156,14 +156,16 @@ def test_the_scope_decides_as_the_rules_of_heritrix_do() -> None:
 def test_prefixes_in_the_file_become_rules() -> None:
     source = (
         '<property name="surtsSource"><bean class="org.archive.spring.ConfigString"><property name="value"><value>\n'
-        "# a comment\n+http://(org,example,shop,\nexample.net\n</value></property></bean></property>"
+        "# a comment\n+http://(org,example,shop,\nexample.net\n!no prefix\n</value></property></bean></property>"
     )
     scope = scope_of(
         rule("RejectDecideRule"),
         rule("surt.SurtPrefixedDecideRule"),
         rule("surt.SurtPrefixedDecideRule", "decision=REJECT seedsAsSurtPrefixes=false", source),
     )
-    assert values(scope=scope)["rules"] == ["REJECT SurtPrefixed http://(org,example,shop, example.net"]
+    conversion = convert(configuration(scope=scope))
+    assert conversion.values["rules"] == ["REJECT SurtPrefixed http://(org,example,shop, example.net"]
+    assert found(conversion, "scope.rules[2] SurtPrefixed surtsSource").value == "!no"
 
 
 def test_files_of_prefixes_are_named_and_not_read() -> None:
@@ -224,7 +226,7 @@ def test_expressions_of_java_are_rewritten(written: str, ours: str) -> None:
     assert java_regex(written) == ours
 
 
-@pytest.mark.parametrize("written", ["[a-z&&[^b]]", "a\nb", "${TRAPS}", "[a[bc]]"])
+@pytest.mark.parametrize("written", ["[a-z&&[^b]]", "a\nb", "${TRAPS}", "[a[bc]]", "[:" * 3_000])
 def test_expressions_that_python_cannot_have_are_refused(written: str) -> None:
     with pytest.raises(ValueError, match=r"; (rewrite|write|add)"):
         java_regex(written)
