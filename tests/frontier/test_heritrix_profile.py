@@ -361,3 +361,27 @@ frontier.queueTotalBudget=-1
     assert made["robots"] == "ignore"
     assert made["guessed_links"] == "off"
     assert made["limits"] == {"bytes": 1_000_000}
+
+
+def test_a_template_whose_placeholders_are_still_open_is_converted() -> None:
+    simple = """
+metadata.operatorContactUrl=%{CONTACT_PLACEHOLDER}
+crawlLimiter.maxTimeSeconds=%{MAX_TIME_SECONDS_PLACEHOLDER}
+disposition.delayFactor=1.0
+scope.rules[2].maxHops=25
+scope.rules[6].maxRepetitions=3
+quotaEnforcer.groupMaxAllKb=%{LIMIT_PLACEHOLDER}
+"""
+    conversion = convert(configuration(simple=simple))
+    assert conversion.values["hops"] == 25
+    assert conversion.values["max_path_repeats"] == 3
+    assert "limits" not in conversion.values
+    assert "placeholder" in found(conversion, "crawlLimiter.maxTimeSeconds").why
+    assert found(conversion, "quotaEnforcer.groupMaxAllKb").outcome == "not-mapped"
+
+
+def test_a_value_that_our_checks_refuse_is_taken_out_and_named() -> None:
+    conversion = convert(configuration(simple="metadata.userAgentTemplate=caf\u00e9 @OPERATOR_CONTACT_URL@\n"))
+    Profile.model_validate(conversion.values)
+    if "user_agent" not in conversion.values:
+        assert any(each.key == "user_agent" and each.outcome == "not-mapped" for each in conversion.findings)
