@@ -60,7 +60,7 @@ place. `ghostfleet scope` explains the decision about a URL.
 | `OnDomainsDecideRule`, `OnHostsDecideRule` by seeds | `scope: domain`, `scope: host` |
 | `SurtPrefixedDecideRule` with `surtsSource` | lines `SurtPrefixed` of `rules` |
 | `SurtPrefixedDecideRule` with `surtsSourceFile` | not mapped: the report has the line `SurtListFile` to add |
-| `TooManyHopsDecideRule` | `hops`, which counts links and forms and no redirects; or a line `TooManyHops`, which counts all |
+| `TooManyHopsDecideRule` | `hops`, which counts links and forms; or a line `TooManyHops`, which counts all steps |
 | `TransclusionDecideRule` | `embed_hops`, `speculative_hops`, `redirect_hops`; or a line `Transclusion` |
 | `PathologicalPathDecideRule`, `TooManyPathSegmentsDecideRule` | `max_path_repeats`, `max_path_segments`; or a line |
 | `MatchesListRegexDecideRule`, `MatchesRegexDecideRule` | a line `MatchesRegex` for each expression |
@@ -84,8 +84,8 @@ These rules have no counterpart:
 KEYS_HEAD: Final = """
 ## Keys
 
-| key of Heritrix | outcome | key of the profile | remark |
-|---|---|---|---|
+| bean of Heritrix | property | outcome | key of the profile | remark |
+|---|---|---|---|---|
 """
 
 SEEN_HEAD: Final = """
@@ -103,7 +103,8 @@ A `SurtPrefixesSheetAssociation` becomes a line of `sheets` for each of its pref
 becomes one when its rule is a `MatchesRegexDecideRule` or a `MatchesListRegexDecideRule`. Of several that hold for a
 URL, the longest prefix counts, and an expression before all prefixes, as in Heritrix. Sheets may set the keys of this
 page whose key of the profile a sheet may have, the numbers of the rules that have become keys, and
-`preselector.blockAll`, which becomes a line `REJECT SurtPrefixed` of `rules`. A sheet without an association is ignored.
+`preselector.blockAll`, which becomes a line `REJECT SurtPrefixed` of `rules`. A sheet without an association is
+ignored.
 
 ## Logins
 
@@ -129,14 +130,14 @@ def _rules() -> Iterator[str]:
 
 
 def _keys() -> Iterator[str]:
-    def alike(key: HeritrixKey) -> tuple[str, str, str, str]:
-        return key.outcome, key.target, key.why, key.default
+    def alike(key: HeritrixKey) -> tuple[str, str, str, str, str]:
+        return key.bean, key.outcome, key.target, key.why, key.default
 
-    for (outcome, target, why, default), keys in groupby(KEYS, key=alike):
-        names = ", ".join(f"`{key.bean}.{key.name}`" for key in keys)
+    for (bean, outcome, target, why, default), keys in groupby(KEYS, key=alike):
+        names = ", ".join(f"`{key.name}`" for key in keys)
         usual = f"Heritrix's own value is {default}" if default else ""
         remark = "; ".join(filter(None, (why, usual))).replace("|", "\\|")
-        yield f"| {names} | {TITLES[outcome].lower()} | {f'`{target}`' if target else ''} | {remark} |\n"
+        yield f"| {bean} | {names} | {TITLES[outcome].lower()} | {f'`{target}`' if target else ''} | {remark} |\n"
 
 
 def _seen() -> Iterator[str]:

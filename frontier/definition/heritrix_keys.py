@@ -209,6 +209,13 @@ KEYS: Final[tuple[HeritrixKey, ...]] = (
         "quotaEnforcer", "hostMaxFetchSuccesses", "partly", "limits.host_pages",
         "Heritrix counts all URLs of a host, and our limit counts its documents", "", _limit,
     ),
+    *(
+        HeritrixKey("quotaEnforcer", f"{owner}Max{what}", "not-mapped", "", _LIMIT_KINDS)
+        for owner in ("host", "server", "group")
+        for what in ("SuccessKb", "FetchResponses", "AllKb", "NovelKb", "NovelUrls", "FetchSuccesses")
+        if (owner, what) != ("host", "FetchSuccesses")
+    ),
+    HeritrixKey("quotaEnforcer", "forceRetire", "ignored", "", "a host that has reached its limit is set aside"),
     HeritrixKey(
         "crawlController", "maxToeThreads", "not-mapped", "",
         "a profile does not set how much is fetched at once; give `--workers` at the start of the crawl",

@@ -130,7 +130,11 @@ def convert(data: bytes) -> Conversion:
         making.values["sheets"] = sheets
     _check(making)
     values = {key: making.values[key] for key in _ORDER if making.values.get(key) not in (None, [], {})}
-    return Conversion(values, tuple(making.findings[:_MOST_FINDINGS]), tuple(making.seeds))
+    if len(making.findings) > _MOST_FINDINGS:
+        why = f"the report has at most {_MOST_FINDINGS:,} lines; the further ones are left out"
+        left_out = KeyFinding("report", f"{len(making.findings):,} lines", "not-mapped", (), why)
+        making.findings = [*making.findings[: _MOST_FINDINGS - 1], left_out]
+    return Conversion(values, tuple(making.findings), tuple(making.seeds))
 
 
 def _add_usual_beans(file: BeansFile) -> None:
@@ -195,6 +199,8 @@ def _is_of_scope(bean: Bean) -> bool:
 
 def _take_bean(making: _Making, bean: Bean) -> None:
     usual = CLASSES.get(bean.class_name, "")
+    if not bean.class_name and bean.name in CLASSES.values():
+        usual = bean.name  # its class is that of its parent
     name = bean.name or usual or bean.class_name or "bean"
     if bean.class_name in _SHEET_CLASSES or bean.class_name.endswith("CanonicalizationPolicy"):
         return
@@ -328,7 +334,7 @@ def _take_seeds(making: _Making, value: Value, say: Any) -> None:
     if path:
         say("not-mapped", f"a profile has no seeds; give the list by `--seeds-file {path}`")
     else:
-        say("not-mapped", f"a profile has no seeds, and the file has {len(seeds):,}; write them by --seeds-output")
+        say("not-mapped", f"a profile has no seeds; write those of this file, {len(seeds):,}, by --seeds-output")
     if directives := [line for line in lines if line.startswith(("+", "-"))]:
         why = "lines of seeds that begin with + or - change the scope; add SurtPrefixed lines to rules"
         making.findings.append(

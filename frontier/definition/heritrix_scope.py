@@ -25,7 +25,7 @@ from frontier.definition.heritrix_beans import (
 )
 from frontier.definition.heritrix_beans import line_of as line_of_value
 from frontier.definition.heritrix_keys import Outcome, is_placeholder, truth, whole
-from frontier.definition.rule_kinds import HERITRIX_ONLY
+from frontier.definition.rule_kinds import HERITRIX_ONLY, LONGEST_PATTERN
 from frontier.definition.rules import MAX_RULES, parse_rule
 
 UNBOUNDED: Final = 100_000
@@ -118,6 +118,8 @@ def java_regex(text: str) -> str:
     pattern = text.strip()
     if is_placeholder(pattern):
         raise ValueError("the expression has a placeholder, which is filled in elsewhere; add the rule by hand")
+    if len(pattern) > LONGEST_PATTERN:
+        raise ValueError(f"the expression has {len(pattern):,} characters; write at most {LONGEST_PATTERN:,}")
     if "\n" in pattern or "\r" in pattern:
         raise ValueError("the expression has several lines; write it on one line")
     pattern = _QUOTED.sub(lambda found: re.escape(found[1]), pattern)
@@ -322,6 +324,7 @@ def _take_surts(file: BeansFile, bean: Bean, name: str, decision: str, making: S
         whys.append(
             f"`{decision} {kind}` by the seeds' own prefixes has no counterpart; set scope, or write the prefixes"
         )
+    surts = list(_usable(surts, f"{decision} {kind}", name, making, line))
     if surts:
         results += _surt_rules(surts, decision, kind, making)
     if outside and not is_placeholder(outside):
@@ -338,10 +341,19 @@ def _take_surts(file: BeansFile, bean: Bean, name: str, decision: str, making: S
     making.add(name, arguments, outcome, "; ".join(whys), results, line)
 
 
-def _surt_rules(surts: list[str], decision: str, kind: str, making: ScopeMaking) -> list[str]:
-    """Add lines of `rules` with these prefixes. Raises ValueError for a prefix that can't be used."""
+def _usable(surts: Iterable[str], rule: str, name: str, making: ScopeMaking, line: int | None) -> Iterator[str]:
+    """Yield the prefixes that can be used, and name the others."""
     for each in surts:
-        parse_rule(f"{decision} {kind} {each}")
+        try:
+            parse_rule(f"{rule} {each}")
+        except ValueError as error:
+            making.add(f"{name} surtsSource", each[:_SHOWN], "not-mapped", str(error), line=line)
+        else:
+            yield each
+
+
+def _surt_rules(surts: list[str], decision: str, kind: str, making: ScopeMaking) -> list[str]:
+    """Add lines of `rules` with these prefixes."""
     if kind.startswith("Not"):
         return [making.add_rule(f"{decision} {kind} {' '.join(surts)}")]
     results: list[str] = []

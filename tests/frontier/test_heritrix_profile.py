@@ -156,14 +156,16 @@ def test_the_scope_decides_as_the_rules_of_heritrix_do() -> None:
 def test_prefixes_in_the_file_become_rules() -> None:
     source = (
         '<property name="surtsSource"><bean class="org.archive.spring.ConfigString"><property name="value"><value>\n'
-        "# a comment\n+http://(org,example,shop,\nexample.net\n</value></property></bean></property>"
+        "# a comment\n+http://(org,example,shop,\nexample.net\n!no prefix\n</value></property></bean></property>"
     )
     scope = scope_of(
         rule("RejectDecideRule"),
         rule("surt.SurtPrefixedDecideRule"),
         rule("surt.SurtPrefixedDecideRule", "decision=REJECT seedsAsSurtPrefixes=false", source),
     )
-    assert values(scope=scope)["rules"] == ["REJECT SurtPrefixed http://(org,example,shop, example.net"]
+    conversion = convert(configuration(scope=scope))
+    assert conversion.values["rules"] == ["REJECT SurtPrefixed http://(org,example,shop, example.net"]
+    assert found(conversion, "scope.rules[2] SurtPrefixed surtsSource").value == "!no"
 
 
 def test_files_of_prefixes_are_named_and_not_read() -> None:
@@ -224,7 +226,7 @@ def test_expressions_of_java_are_rewritten(written: str, ours: str) -> None:
     assert java_regex(written) == ours
 
 
-@pytest.mark.parametrize("written", ["[a-z&&[^b]]", "a\nb", "${TRAPS}", "[a[bc]]"])
+@pytest.mark.parametrize("written", ["[a-z&&[^b]]", "a\nb", "${TRAPS}", "[a[bc]]", "[:" * 3_000])
 def test_expressions_that_python_cannot_have_are_refused(written: str) -> None:
     with pytest.raises(ValueError, match=r"; (rewrite|write|add)"):
         java_regex(written)
@@ -359,3 +361,27 @@ frontier.queueTotalBudget=-1
     assert made["robots"] == "ignore"
     assert made["guessed_links"] == "off"
     assert made["limits"] == {"bytes": 1_000_000}
+
+
+def test_a_template_whose_placeholders_are_still_open_is_converted() -> None:
+    simple = """
+metadata.operatorContactUrl=%{CONTACT_PLACEHOLDER}
+crawlLimiter.maxTimeSeconds=%{MAX_TIME_SECONDS_PLACEHOLDER}
+disposition.delayFactor=1.0
+scope.rules[2].maxHops=25
+scope.rules[6].maxRepetitions=3
+quotaEnforcer.groupMaxAllKb=%{LIMIT_PLACEHOLDER}
+"""
+    conversion = convert(configuration(simple=simple))
+    assert conversion.values["hops"] == 25
+    assert conversion.values["max_path_repeats"] == 3
+    assert "limits" not in conversion.values
+    assert "placeholder" in found(conversion, "crawlLimiter.maxTimeSeconds").why
+    assert found(conversion, "quotaEnforcer.groupMaxAllKb").outcome == "not-mapped"
+
+
+def test_a_value_that_our_checks_refuse_is_taken_out_and_named() -> None:
+    conversion = convert(configuration(simple="metadata.userAgentTemplate=caf\u00e9 @OPERATOR_CONTACT_URL@\n"))
+    Profile.model_validate(conversion.values)
+    if "user_agent" not in conversion.values:
+        assert any(each.key == "user_agent" and each.outcome == "not-mapped" for each in conversion.findings)

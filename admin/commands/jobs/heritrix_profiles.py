@@ -113,7 +113,7 @@ def _report(found: Conversion, problems: list[str], output: Path | None) -> Iter
     if not problems:
         yield f"The profile loads{f'; it is in {output}' if output is not None else ''}."
     if found.seeds:
-        yield f"The file has {counted(len(found.seeds), 'seed')}, which are no part of a profile."
+        yield f"The file also has {counted(len(found.seeds), 'seed')}; --seeds-output writes a list for --seeds-file."
     if output is not None:
         yield f"`{command(f'profile check {output}')}` shows all its keys."
 
