@@ -30,6 +30,7 @@ from admin.jobs.progress import wait_text
 from admin.models.job_tables import JobLog, JobPicture, JobStatus
 from admin.models.transaction import COMMAND_LINE
 from archive import crawl_log
+from archive.crawl_log import CrawlLog
 from archive.settings.load import Settings
 from frontier.definition.job import Profile
 
@@ -189,3 +190,16 @@ def _progress(admin: Admin, job: int) -> dict[str, object]:
 def _kinds(admin: Admin, job: int) -> set[object]:
     with admin.database.reading(COMMAND_LINE) as transaction:
         return {row["kind"] for row in job_samples(transaction, job)[-1].hosts}
+
+
+def test_end_of_a_rotated_log_begins_in_an_earlier_part(tmp_path: Path) -> None:
+    log = CrawlLog(tmp_path, rotate_bytes=1)
+    for number in range(5):
+        log.append([f"line {number}"])
+    observer = JobObserver(tmp_path / "none", "1-1-")
+    first = observer.look(tmp_path).log
+    assert first is not None and first.text.splitlines() == [f"line {number}" for number in range(5)]
+    assert observer.look(tmp_path).log is None
+    log.append(["line 5"])
+    again = observer.look(tmp_path).log
+    assert again is not None and again.size == 42 and again.text.endswith("line 4\nline 5\n")
