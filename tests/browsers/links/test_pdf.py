@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import zlib
 
 import pytest
@@ -184,3 +185,11 @@ def test_a_bomb_of_streams_is_bounded() -> None:
     stream = b"<</Type/ObjStm/N 1/First 1/Length %d/Filter/FlateDecode>>\nstream\n" % len(packed)
 
     assert found(b"%PDF-1.5\n" + (stream + packed + b"\nendstream\n") * 200) == []
+
+
+def test_a_machine_without_room_for_a_process_searches_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/does/not/exist")
+
+    result = links_of(URL, 200, PDF, b"%PDF-1.4 /URI (https://site.test/a)")
+
+    assert ([link.url for link in result.links], result.annotations) == (["https://site.test/a"], ("pdf-unread",))
