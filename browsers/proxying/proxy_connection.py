@@ -94,6 +94,7 @@ class ProxyConnections:
         self._connect_seconds = connect_seconds
         self._most_kept = most_kept
         self._idle: dict[str, list[_Connection]] = {}
+        self._is_closed = False
         self._lock = threading.Lock()
 
     def ask(
@@ -125,8 +126,9 @@ class ProxyConnections:
             raise
 
     def close(self) -> None:
-        """Close the idle connections."""
+        """Close the idle connections. Those in use are closed when their answers have ended."""
         with self._lock:
+            self._is_closed = True
             idle, self._idle = self._idle, {}
         for connections in idle.values():
             for connection in connections:
@@ -152,10 +154,10 @@ class ProxyConnections:
         return _Connection(self, address, made)
 
     def take_back(self, address: str, connection: _Connection) -> bool:
-        """Keep an idle connection; return False when there are enough."""
+        """Keep an idle connection; return False when there are enough, or when the pool was closed."""
         with self._lock:
             idle = self._idle.setdefault(address, [])
-            if len(idle) >= self._most_kept:
+            if self._is_closed or len(idle) >= self._most_kept:
                 return False
             idle.append(connection)
         return True

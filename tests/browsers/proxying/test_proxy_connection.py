@@ -204,6 +204,16 @@ def test_a_body_that_is_not_read_to_its_end_costs_the_connection(
     assert proxy.connections == 2
 
 
+def test_a_connection_in_use_is_closed_after_the_pool(proxy: RawOrigin) -> None:
+    proxy.script("/a", Send(OK + b"Content-Length: 5\r\n\r\nhello"))
+    connections = ProxyConnections(5, 4)
+    response = connections.ask(proxy.address, proxy.port, "/a", {}, 30)
+    connections.close()
+    assert response.body() == b"hello"
+    response.close()
+    assert response._connection.socket.fileno() == -1
+
+
 def test_a_port_without_a_proxy_is_unreachable(proxy: RawOrigin, connections: ProxyConnections) -> None:
     proxy.close()
     with pytest.raises(ProxyUnreachable):
