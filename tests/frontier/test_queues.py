@@ -18,7 +18,7 @@ from archive import crawl_log
 from archive.settings import FrontierSettings
 from frontier.definition.job import JobError
 from frontier.definition.scope import Accepted, Candidate, Priority, Rejected
-from frontier.lease import JobFinished, Lease
+from frontier.lease import JobFinished, Lease, Pause
 from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
 from frontier.queues.desk import RestoredUrl
@@ -149,6 +149,17 @@ def test_each_url_is_either_deleted_or_visited_while_workers_claim(bench: Bench,
     assert len(visited) + deleted == len(urls) + 1
     assert (progress.done, progress.excluded, progress.queued) == (len(visited), deleted, 0)
     assert not set(visited) & _urls(frontier, "excluded")
+
+
+def test_a_block_ends_also_when_a_visit_ended_during_it(bench: Bench, leased: Claim, links: Links) -> None:
+    frontier = bench.frontier()
+    seed = leased(frontier)
+    frontier.add(links("http://example.org/a"))
+    frontier.controls.block_host("example.org", 900)
+    frontier.finish(seed, VisitOutcome(200))
+    assert isinstance(frontier.claim("w"), Pause)
+    assert frontier.controls.wake_host("example.org")
+    assert leased(frontier).url == "http://example.org/a"
 
 
 def test_a_render_is_deleted_and_its_embeds_go_to_the_plain_crawler(bench: Bench, leased: Claim) -> None:

@@ -186,7 +186,7 @@ def test_a_job_whose_redis_was_lost_is_rebuilt_and_goes_on(home: Path, site: Cha
         until(lambda: "/1" in site.asked, what="a request for /1", within=60)
         assert CliRunner().invoke(job, ["pause", JOB, "--home", str(home)]).exit_code == 0
         site.let_go("/1")
-        until(lambda: _rows(_done(home, "list", "--json"))[0]["visits"] == 0, what="the visit to end")
+        until(lambda: [each["visits"] for each in _rows(_done(home, "list", "--json"))] == [0], what="the end of it")
         crawl.signal(signal.SIGKILL)
         crawl.ended()
     until(lambda: running_url(home) is None, what="the private Redis to end", within=60)
