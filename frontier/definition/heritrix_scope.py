@@ -429,7 +429,7 @@ def _take_regexes(bean: Bean, name: str, decision: str, making: ScopeMaking) -> 
         place = f"{name} regexList[{number}]"
         making.expressions += 1
         if making.expressions > _MOST_EXPRESSIONS:
-            why = f"more than {_MOST_EXPRESSIONS:,} expressions are not taken over; write `{decision} MatchesListRegex FILE`"
+            why = f"only {_MOST_EXPRESSIONS:,} expressions are taken over; write `{decision} MatchesListRegex FILE`"
             making.add(place, f"{len(patterns) - number:,} expressions", "not-mapped", why, line=each.line or line)
             return
         try:
