@@ -46,7 +46,7 @@ from frontier.definition.heritrix_scope import SECRET, KeyFinding, ScopeMaking, 
 from frontier.definition.job import Profile, wrong_headers
 from frontier.definition.meaning import meaning_problems
 from frontier.definition.profile import profile_problems
-from frontier.definition.sheets import MAX_SHEETS, SHEET_KEYS, parse_sheet
+from frontier.definition.sheets import MAX_REGEX_SHEETS, MAX_SHEETS, SHEET_KEYS, parse_sheet
 
 _SHEET_CLASSES: Final = ("Sheet", "SurtPrefixesSheetAssociation", "DecideRuledSheetAssociation")
 _CREDENTIALS: Final = ("HttpAuthenticationCredential", "HtmlFormCredential", "Rfc2617Credential")
@@ -471,7 +471,10 @@ def _places(making: _Making, bean: Bean) -> list[str]:
             case "MatchesListRegexDecideRule" if rule is not None:
                 if shown(rule.properties.get("listLogicalOr")).lower() == "false":
                     raise ValueError("listLogicalOr=false asks for all expressions at once")
-                return [f"regex:{java_regex(each.text)}" for each in as_texts(rule.properties.get("regexList"))]
+                texts = as_texts(rule.properties.get("regexList"))
+                if len(texts) > MAX_REGEX_SHEETS:
+                    raise ValueError(f"the list has {len(texts):,} expressions; use at most {MAX_REGEX_SHEETS:,}")
+                return [f"regex:{java_regex(each.text)}" for each in texts]
             case _:
                 what = rule.class_name if rule is not None else shown(value)
                 why = f"sheets hold by a SURT prefix or an expression, and not by {what or 'another rule'}"

@@ -34,6 +34,8 @@ _ENDING: Final = "DecideRule"
 _SEQUENCE: Final = "DecideRuleSequence"
 _MOST_NESTED: Final = 20
 _MOST_RULES: Final = 20_000
+_MOST_EXPRESSIONS: Final = 5_000
+"""Expressions of lists. Each of them is compiled several times, and longer lists belong in a file."""
 _SURTS_OF_LINE: Final = 7_000
 _MOST_REDIRECTS: Final = 20
 """Redirects in a row that the scope takes in at most. Heritrix does not count redirects of what a page embeds."""
@@ -73,6 +75,7 @@ class ScopeMaking:
     findings: list[KeyFinding] = field(default_factory=list)
     has_base: bool = False
     """A rule about all URLs, or about the seeds, was read."""
+    expressions: int = 0
     looked_at: int = 0
     """Places of rules that were looked at. References may lead to the same rules again and again."""
 
@@ -424,6 +427,11 @@ def _take_regexes(bean: Bean, name: str, decision: str, making: ScopeMaking) -> 
         return
     for number, each in enumerate(patterns):
         place = f"{name} regexList[{number}]"
+        making.expressions += 1
+        if making.expressions > _MOST_EXPRESSIONS:
+            why = f"only {_MOST_EXPRESSIONS:,} expressions are taken over; write `{decision} MatchesListRegex FILE`"
+            making.add(place, f"{len(patterns) - number:,} expressions", "not-mapped", why, line=each.line or line)
+            return
         try:
             result = making.add_rule(f"{decision} MatchesRegex {java_regex(each.text)}")
         except ValueError as error:

@@ -385,3 +385,12 @@ def test_a_value_that_our_checks_refuse_is_taken_out_and_named() -> None:
     Profile.model_validate(conversion.values)
     if "user_agent" not in conversion.values:
         assert any(each.key == "user_agent" and each.outcome == "not-mapped" for each in conversion.findings)
+
+
+def test_lists_of_too_many_expressions_are_cut_and_named() -> None:
+    many = texts("regexList", *(f".*/{number}/" for number in range(6_000)))
+    conversion = convert(
+        configuration(scope=scope_of(rule("RejectDecideRule"), rule("MatchesListRegexDecideRule", "", many)))
+    )
+    assert len(conversion.values["rules"]) == 5_000
+    assert any("MatchesListRegex FILE" in each.why for each in conversion.findings)
