@@ -88,7 +88,7 @@ class RobotsRules:
         url = robots_url(lease.url)
         hop_path = extend(lease.hop_path, "P")
         try:
-            answer = self._follow(replace(order, url=url, hop_path=hop_path, via=lease.url, attempt=1))
+            answer = self._follow(replace(order, url=url, hop_path=hop_path, via=lease.url))
         except SiteFailure as failure:
             return self._frontier.set_robots(lease.url, failure.code)
         body = decode(answer.body, answer.headers.get("content-encoding", ""), MAX_BYTES + 1).data

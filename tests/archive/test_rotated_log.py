@@ -59,7 +59,8 @@ def test_full_log_is_renamed_and_read_as_one_file(tmp_path: Path) -> None:
     with open_log(log.path) as file:
         file.seek(11)
         assert file.readline() == b"second line\n"
-        assert file.seek(-11, io.SEEK_END) and file.read() == b"third line\n"
+        assert file.seek(-11, io.SEEK_END)
+        assert file.read() == b"third line\n"
 
 
 def test_log_without_parts_is_missing(tmp_path: Path) -> None:

@@ -86,7 +86,10 @@ def attempts(
     """
     from admin.jobs.log_queries import AttemptQuery, read_codes
     from admin.jobs.log_queries import attempts as in_log
+    from archive.rotated_log import log_exists
 
+    if log is not None and not log_exists(log):
+        raise InputError(f"--log {log} is not there; give the path of a crawl.log")
     with _log_errors():
         target = target_of(home, settings_file, name)
         run = _run(target)

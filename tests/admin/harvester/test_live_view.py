@@ -198,8 +198,11 @@ def test_end_of_a_rotated_log_begins_in_an_earlier_part(tmp_path: Path) -> None:
         log.append([f"line {number}"])
     observer = JobObserver(tmp_path / "none", "1-1-")
     first = observer.look(tmp_path).log
-    assert first is not None and first.text.splitlines() == [f"line {number}" for number in range(5)]
+    assert first is not None
+    assert first.text.splitlines() == [f"line {number}" for number in range(5)]
     assert observer.look(tmp_path).log is None
     log.append(["line 5"])
     again = observer.look(tmp_path).log
-    assert again is not None and again.size == 42 and again.text.endswith("line 4\nline 5\n")
+    assert again is not None
+    assert again.size == 42
+    assert again.text.endswith("line 4\nline 5\n")

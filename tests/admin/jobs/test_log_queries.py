@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import resource
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.archive.capture_rows import capture
 
-from admin.jobs.log_queries import AttemptQuery, LinkQuery, UrlChoice, attempts, link_decisions, read_codes
+from admin.jobs.log_queries import (
+    AttemptQuery,
+    LinkQuery,
+    UrlChoice,
+    attempts,
+    link_decisions,
+    needs_place,
+    read_codes,
+    with_places,
+)
 from archive import crawl_log
 from archive.crawl_log import CrawlLog, LogLine
 from archive.dates import Micros, now_micros
 from archive.rotated_log import removed_parts, renamed_parts
 from archive.settings import LogSettings
+from dedupdb.captures.capture_index import Captures
 from frontier.definition.scope import Accepted, Candidate, Rejected
 from frontier.link_log import LinkLog
 
@@ -154,6 +166,24 @@ def test_links_log_is_bounded_and_tells_what_was_removed(tmp_path: Path) -> None
     assert max(part.stat().st_size for part in tmp_path.iterdir()) < 100_000
     kept = len(link_decisions(path, LinkQuery(limit=10_000)).rows)
     assert kept + sum(part.lines for part in removed_parts(path)) == 1_000
+
+
+def test_place_of_a_line_without_one_comes_from_the_capture_index(tmp_path: Path) -> None:
+    started = NOW - SECOND
+    indexed = replace(capture("http://example.org/b", filename="b.warc.gz", offset=99), date=started + 345)
+    log = CrawlLog(tmp_path)
+    log.append([_line(0, "http://example.org/b", started=started), _line(1, "http://example.org/c", started=started)])
+    log.append([_line(2, "http://example.org/d", crawl_log.DNS, started=started)])
+    rows = attempts(log.path, AttemptQuery()).rows
+    assert [needs_place(row) for row in rows] == [False, True, True]
+    with Captures(f"sqlite:///{tmp_path / 'index.db'}") as captures:
+        captures.add([indexed])
+        found = list(with_places(rows, captures, indexed.collection))
+    assert [(row.url[-1], row.file, row.offset) for row in found] == [
+        ("d", "", None),
+        ("c", "", None),
+        ("b", "b.warc.gz", 99),
+    ]
 
 
 def test_full_disk_costs_lines_and_no_visit(tmp_path: Path) -> None:

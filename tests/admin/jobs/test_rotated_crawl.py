@@ -49,7 +49,8 @@ def test_reports_and_commands_know_all_lines_of_a_rotated_log(settings: Settings
         assert {row["reason"] for row in failed} == {"no connection"}
         assert [row["tries"] for row in failed if row["url"] == DEAD] == [2]
         links = _rows(settings, "links", "small", "--reason", "scope", "--host", site.url.split("/")[2])
-        assert links and all(row["via"] == site.url and row["hop_path"] for row in links)
+        assert links
+        assert all(row["via"] == site.url and row["hop_path"] for row in links)
 
         with open_log(log) as file:
             whole = file.read()
