@@ -9,9 +9,9 @@ from typing import Any, Final
 from archive.settings import FrontierSettings
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, PolitenessOverrides, Profile, Seed
+from frontier.definition.rules.surts import coerced
 from frontier.definition.scope import LINK_HOPS, Accepted, Candidate, Scope, ScopeStep
 from frontier.definition.sheets import SHEET_KEYS, UNLIMITED
-from frontier.definition.surts import coerced
 from frontier.seen import compared_form, fingerprint
 
 HOP_LETTERS: Final = "LERXPIMS"

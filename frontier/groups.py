@@ -19,7 +19,7 @@ from typing import Final
 
 from frontier.definition.groups import MAX_LIST_BYTES, GroupList, HostGroups, read_groups
 from frontier.definition.job import JobError
-from frontier.definition.list_files import LIST_FOLDER
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.store import Store
 
 logger = logging.getLogger(__name__)

@@ -23,25 +23,25 @@ from archive.url import host_of
 from frontier.control import Controls
 from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError, Limits, Profile, Seed, first_problem
-from frontier.definition.list_files import ListFileError
 from frontier.definition.resume import resumed
 from frontier.definition.revisit import RevisitHistory, after_visit
+from frontier.definition.rules.list_files import ListFileError
 from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, Scope, ScopeDecision
 from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
-from frontier.link_log import LinkLog
-from frontier.link_memory import SEEN, LinkMemory, recalled
+from frontier.links.log import LinkLog
+from frontier.links.memory import SEEN, LinkMemory, recalled
+from frontier.links.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.missing_pages import MissingPageAnswers
 from frontier.outside_queues import OutsideQueues
 from frontier.packing import pack, queue_score
 from frontier.politeness import POLITE_KEYS, LeaseEnding, Politeness, VisitOutcome
 from frontier.queues.desk import QueueDesk
-from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.renders import RenderQueue
 from frontier.reports import Reports
-from frontier.robots import Robots
-from frontier.robots_store import RobotsStore
+from frontier.robots.rules import Robots
+from frontier.robots.store import RobotsStore
 from frontier.store import FrontierLost, FrontierUnavailable, Store
 
 logger = logging.getLogger(__name__)

@@ -38,10 +38,10 @@ from archive.rotated_log import removed_parts
 from archive.settings.load import Settings
 from browsers.visitor_choice import needs_renders
 from frontier.definition.job import Job, Seed
-from frontier.definition.list_files import LIST_FOLDER
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.lease import JobProgress
-from frontier.link_log import FILE_NAME as LINK_FILE
-from frontier.link_log import LinkLog
+from frontier.links.log import FILE_NAME as LINK_FILE
+from frontier.links.log import LinkLog
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
 

@@ -22,8 +22,8 @@ from archive.rotated_log import LogPlace, NewestFirst
 from archive.url import UrlError, canonical, key
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.query import KeyRange, Query
-from frontier.definition.surts import authority_of, coerced, read_host, read_surt, without_port
-from frontier.link_log import LinkDecision
+from frontier.definition.rules.surts import authority_of, coerced, read_host, read_surt, without_port
+from frontier.links.log import LinkDecision
 
 MOST_ROWS: Final = 10_000
 _ORDER_MICROS: Final = 600_000_000

@@ -14,7 +14,7 @@ from admin.jobs.tally import HostCount, JobTally, SourceCount
 from archive.files import replacement
 from archive.rotated_log import RemovedPart
 from frontier.lease import JobProgress, RenderProgress
-from frontier.rejections import SLOW_PATTERN
+from frontier.links.rejections import SLOW_PATTERN
 from frontier.reports import RejectedLink
 
 _RUNNING: Final = JobEnding(JobState.RUNNING)

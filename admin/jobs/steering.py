@@ -21,7 +21,7 @@ from admin.jobs.runs import STATE_FILE, Run, find_runs, is_locked
 from archive.program_name import command
 from archive.settings.load import Settings
 from frontier.definition.job import Seed
-from frontier.definition.list_files import LIST_FOLDER
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.definition.scope import Accepted, Rejected
 from frontier.lease import JobProgress
 from frontier.private_redis.server import running_url

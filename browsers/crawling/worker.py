@@ -49,7 +49,7 @@ from frontier.definition.job import BEHAVIOR_FOLDER, Profile
 from frontier.definition.scope import CHAINS, REDIRECT_CHAIN, Candidate, Rejected, ScopeDecision, is_embedded
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
-from frontier.link_log import LinkLog
+from frontier.links.log import LinkLog
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable

@@ -30,7 +30,7 @@ from publicsuffixlist import PublicSuffixList
 
 from archive.json_text import compact_json
 from archive.url import UrlError, ascii_host
-from frontier.definition.list_files import LIST_FOLDER
+from frontier.definition.rules.list_files import LIST_FOLDER
 
 MAX_GROUPS: Final = 1_000
 MAX_MEMBERS: Final = 200_000

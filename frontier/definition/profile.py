@@ -15,10 +15,10 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from frontier.definition.job import JobError, Profile, problem_text, wrong_headers
-from frontier.definition.list_files import is_plain_name
 from frontier.definition.meaning import meaning_problems
 from frontier.definition.profile_files import EXTENDS, LineOf, ProfileUnreadable, assembled
-from frontier.definition.rules import list_file_of, with_list_file
+from frontier.definition.rules.chain import list_file_of, with_list_file
+from frontier.definition.rules.list_files import is_plain_name
 from frontier.definition.yaml_document import YamlPath
 
 _REMOVED_KEYS: Final = {"behaviours": "the key behaviors has the names of those to run; leave it out for all"}

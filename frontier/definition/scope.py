@@ -30,11 +30,11 @@ from publicsuffixlist import PublicSuffixList
 from archive.fast_frozen import fast_frozen
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, ScopeKind
-from frontier.definition.rules import RuleChain, RuleDecision
+from frontier.definition.rules.chain import RuleChain, RuleDecision
+from frontier.definition.rules.surts import authority_of, coerced, parents, without_port
+from frontier.definition.rules.url_patterns import UrlPatterns
+from frontier.definition.rules.url_shape import path_segments, repeats
 from frontier.definition.sheets import LONGEST_URL
-from frontier.definition.surts import authority_of, coerced, parents, without_port
-from frontier.definition.url_patterns import UrlPatterns
-from frontier.definition.url_shape import path_segments, repeats
 
 LINK_HOPS: Final = "LMS"
 """Hops to another page (link, sitemap entry, form). Only these count as depth."""

@@ -9,7 +9,7 @@ from typing import Final
 import regex
 
 from frontier.definition.job import JobError
-from frontier.definition.url_patterns import MOST_TIMEOUTS, UrlPattern
+from frontier.definition.rules.url_patterns import MOST_TIMEOUTS, UrlPattern
 
 LONGEST_PATTERN: Final = 2_000
 SEARCH_SECONDS: Final = 120.0

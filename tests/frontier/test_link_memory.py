@@ -13,7 +13,7 @@ from support.stores.real_frontier import PATIENT, Bench
 from frontier.definition.job import Profile
 from frontier.definition.scope import Accepted, Candidate, Rejected, ScopeDecision
 from frontier.lease import Lease
-from frontier.link_memory import SEEN, LinkMemory
+from frontier.links.memory import SEEN, LinkMemory
 from frontier.politeness import VisitOutcome
 
 type Links = Callable[..., list[Candidate]]

@@ -11,7 +11,7 @@ import pytest
 from docs.profile_table import EXAMPLES, ORDER, TARGET, document
 from frontier.definition.job import DeviceOverrides, Job, Limits, PolitenessOverrides, Profile, RevisitRules
 from frontier.definition.profile import load_profile
-from frontier.definition.rule_kinds import RULE_KINDS
+from frontier.definition.rules.kinds import RULE_KINDS
 from frontier.definition.scope import Accepted, Candidate, Scope
 from frontier.definition.sheets import SHEET_KEYS
 from frontier.politeness import Politeness

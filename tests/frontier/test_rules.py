@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from frontier.definition import list_files
 from frontier.definition.job import Job, Profile
-from frontier.definition.pattern_index import PatternIndex, is_plainly_valid, required_texts
-from frontier.definition.rule_kinds import RULE_KINDS
-from frontier.definition.rules import RuleChain, parse_rule
+from frontier.definition.rules import list_files
+from frontier.definition.rules.chain import RuleChain, parse_rule
+from frontier.definition.rules.kinds import RULE_KINDS
+from frontier.definition.rules.pattern_index import PatternIndex, is_plainly_valid, required_texts
+from frontier.definition.rules.url_patterns import UrlPattern, UrlPatterns
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
-from frontier.definition.url_patterns import UrlPattern, UrlPatterns
 
 SEED = "http://www.example.org/"
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from admin.jobs.log_queries import FetchAttempt, LogAnswer
     from admin.jobs.runs import Run
     from admin.jobs.steering import FoundJob
-    from frontier.link_log import LinkDecision
+    from frontier.links.log import LinkDecision
 
 _MOST_ROWS: Final = 10_000
 
@@ -117,7 +117,7 @@ def links(
     """
     from admin.jobs.log_queries import LinkQuery, link_decisions
     from archive.rotated_log import log_exists
-    from frontier.link_log import FILE_NAME
+    from frontier.links.log import FILE_NAME
 
     with _log_errors():
         run = _run(target_of(home, settings_file, name))

@@ -39,11 +39,11 @@ from archive import crawl_log
 from archive.dates import now_micros
 from archive.json_text import parsed_object
 from archive.settings.load import Settings
-from frontier.definition.list_files import LIST_FOLDER
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.lease import JobProgress
+from frontier.links.rejections import SLOW_PATTERN
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
-from frontier.rejections import SLOW_PATTERN
 from frontier.store import FrontierLost, FrontierUnavailable
 
 log = logging.getLogger(__name__)

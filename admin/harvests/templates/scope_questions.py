@@ -14,8 +14,8 @@ from admin.models.job_tables import HarvestJob
 from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Right, Transaction
 from frontier.definition.job import JobError, Profile
-from frontier.definition.list_files import LIST_FOLDER
 from frontier.definition.profile import make_profile, with_lists_of
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.explanation import HOP_LETTERS, ScopeExplainer, ScopeExplanation
 
 MOST_URLS: Final = 100

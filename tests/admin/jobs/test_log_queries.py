@@ -26,7 +26,7 @@ from archive.rotated_log import removed_parts, renamed_parts
 from archive.settings import LogSettings
 from dedupdb.captures.capture_index import Captures
 from frontier.definition.scope import Accepted, Candidate, Rejected
-from frontier.link_log import LinkLog
+from frontier.links.log import LinkLog
 
 NOW: Micros = 1_800_000_000_000_000
 SECOND = 1_000_000

@@ -16,11 +16,11 @@ from typing import Any, Final, Protocol
 import regex
 
 from archive.url import UrlError, canonical
-from frontier.definition.list_files import ListFileError, WatchedList
-from frontier.definition.pattern_index import is_plainly_valid
-from frontier.definition.surts import SurtPrefixes, coerced, read_domain, read_host, read_surt
-from frontier.definition.url_patterns import UrlPatterns
-from frontier.definition.url_shape import path_segments, repeats
+from frontier.definition.rules.list_files import ListFileError, WatchedList
+from frontier.definition.rules.pattern_index import is_plainly_valid
+from frontier.definition.rules.surts import SurtPrefixes, coerced, read_domain, read_host, read_surt
+from frontier.definition.rules.url_patterns import UrlPatterns
+from frontier.definition.rules.url_shape import path_segments, repeats
 
 type Find = Callable[["LinkFacts"], str | None]
 """The function returns what of the rule applies to a link, which may be empty; None when the rule does not apply."""

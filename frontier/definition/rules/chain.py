@@ -16,9 +16,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, Literal
 
-from frontier.definition.list_files import ListFileError, WatchedList
-from frontier.definition.rule_kinds import HERITRIX_ONLY, RULE_KINDS, Find, Link, LinkFacts, Readers, RuleKind
-from frontier.definition.url_patterns import UrlPatterns
+from frontier.definition.rules.kinds import HERITRIX_ONLY, RULE_KINDS, Find, Link, LinkFacts, Readers, RuleKind
+from frontier.definition.rules.list_files import ListFileError, WatchedList
+from frontier.definition.rules.url_patterns import UrlPatterns
 
 type Verdict = Literal["ACCEPT", "REJECT"]
 MAX_RULES: Final = 100_000
