@@ -47,7 +47,8 @@ CHAINS: Final = {"R": "redirect-chain", "E": "embed-chain", "X": "embed-chain", 
 REDIRECT_CHAIN: Final = CHAINS["R"]
 _LIST_HOPS: Final = "MP"
 _SCHEME: Final = re.compile(r"\s*([a-zA-Z][a-zA-Z0-9+.-]*):")
-_PARTS: Final = "EXP"
+_PARTS: Final = "EP"
+_GUESS: Final = "X"
 
 
 class Priority(IntEnum):
@@ -409,9 +410,12 @@ def is_transclusion(hop_path: str, limits: _EmbedLimits) -> bool:
 
 
 def is_embedded(hop_path: str) -> bool:
-    """Return whether the URL is a part of a page: an embed or a guess follows the last link."""
+    """Return whether the URL is a part of a page: an embed follows the last link or guess.
+
+    A guess may be a page, which then counts as one, so that a limit of pages holds for sites of scripts, too.
+    """
     for hop in reversed(hop_path):
-        if hop in LINK_HOPS:
+        if hop in LINK_HOPS or hop == _GUESS:
             return False
         if hop in _PARTS:
             return True
