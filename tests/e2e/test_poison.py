@@ -73,5 +73,5 @@ def test_a_page_that_kills_its_worker_twice_is_set_aside(garden: GardenSite, hom
     (log,) = (home / "collections" / COLLECTION / "jobs").glob("*/crawl.log")
     lines = [line.split() for line in log.read_text("utf-8").splitlines()]
     aside = [line for line in lines if line[1] == "-3000"]
-    assert [(line[3], line[11]) for line in aside] == [(origin.url("/poison"), "workers-lost:2")]
+    assert [(line[3], line[11]) for line in aside] == [(origin.url("/poison"), "3t,workers-lost:2")]
     assert "1 -3000" in (log.parent / "responsecode-report.txt").read_text("utf-8").splitlines()
