@@ -395,3 +395,10 @@ def test_lists_of_too_many_expressions_are_cut_and_named() -> None:
     )
     assert len(conversion.values["rules"]) == 5_000
     assert any("MatchesListRegex FILE" in each.why for each in conversion.findings)
+
+
+def test_sheets_may_name_a_rule_within_the_scope() -> None:
+    hops = rule("TooManyHopsDecideRule").replace("<bean ", '<bean id="tooManyHops" ')
+    scope = scope_of(rule("RejectDecideRule"), rule("surt.SurtPrefixedDecideRule"), hops)
+    endless = sheet("endless", tooManyHops__enabled="false") + by_surt(("http://(org,example,",), "endless")
+    assert values(endless, scope=scope)["sheets"] == ["http://(org,example, hops=none"]
