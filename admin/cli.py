@@ -127,10 +127,10 @@ COMMANDS: Final = {
     ),
     "indexer": Entry("admin.commands.processes.roles:indexer", "Run the indexer of a cluster, which also serves CDX."),
     "intake": Entry(
-        "admin.commands.processes.doors:intake", "Take URLs for a running job from the messages of a broker (AMQP)."
+        "admin.commands.jobs.doors:intake", "Take URLs for a running job from the messages of a broker (AMQP)."
     ),
     "frontier": Entry(
-        "admin.commands.processes.doors:frontier", "Serve the queues of a running job to other crawlers (URLFrontier)."
+        "admin.commands.jobs.doors:frontier", "Serve the queues of a running job to other crawlers (URLFrontier)."
     ),
     "bench": Entry("bench.cli:bench", "Measure this installation and other recording proxies on this machine."),
 }

@@ -124,6 +124,8 @@ class Context:
     """False when the client wishes nothing of it to be written."""
     stats: tuple[str, ...] = ()
     """Named buckets that count this exchange."""
+    attempt: int = 1
+    """The number of the try of this URL."""
 
     @property
     def filled_buckets(self) -> tuple[str, ...]:

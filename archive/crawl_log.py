@@ -10,9 +10,7 @@ Codes above zero are HTTP's own. Those below are Heritrix's, with Veidemann's ad
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +21,8 @@ from urllib.parse import quote
 from archive.capture import Capture, Context, Exchange, Original
 from archive.dates import Micros, iso_date, now_micros, parse_date
 from archive.digest import labelled
-from archive.files import write_all
 from archive.json_text import compact_json
+from archive.rotated_log import RotatedLog
 
 # The frontier's Lua scripts write RUNTIME as '-5'.
 UNTRIED: Final = 0
@@ -188,6 +186,11 @@ def derived_line(
     ).text()
 
 
+def try_notes(attempt: int) -> tuple[str, ...]:
+    """Return the annotation of a further try of a URL, as Heritrix writes it: `2t` for the second one."""
+    return (f"{attempt}t",) if attempt > 1 else ()
+
+
 def revisit_notes(original: Original, size: int) -> tuple[str, ...]:
     """Return the annotations of an exchange of so many bytes, head and body, whose payload is that capture's.
 
@@ -226,39 +229,11 @@ def parse(text: str) -> LogLine:
         raise ValueError(f"not a crawl.log line ({error}): {text[:300]!r}") from error
 
 
-class CrawlLog:
-    """The crawl.log of a job takes lines from any number of processes."""
+class CrawlLog(RotatedLog):
+    """The crawl.log of a job takes lines from any number of processes. It is rotated when it has `rotate_bytes`."""
 
-    def __init__(self, folder: Path, name: str = FILE_NAME) -> None:
-        self.path = folder / name
-        self._is_torn: bool | None = None
-
-    def append(self, lines: Sequence[str]) -> None:
-        """Add whole lines; those of other processes never come in between. Raises OSError.
-
-        After a write that failed half-way, of this process or of one that the power was cut off from, the next one
-        starts on a line of its own. The lock is for who looks whether there was one: a write that another process is
-        just making ends in mid-line too.
-        """
-        if not lines:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        data = "".join(f"{text}\n" for text in lines).encode("utf-8", "backslashreplace")
-        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            was_torn = _ends_torn(fd) if self._is_torn is None else self._is_torn
-            self._is_torn = True
-            write_all(fd, [b"\n", data] if was_torn else [data])
-            self._is_torn = False
-        finally:
-            os.close(fd)
-
-
-def _ends_torn(fd: int) -> bool:
-    """Return whether the file's last line has no end."""
-    size = os.fstat(fd).st_size
-    return size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+    def __init__(self, folder: Path, name: str = FILE_NAME, *, rotate_bytes: int = 0) -> None:
+        super().__init__(folder / name, rotate_bytes=rotate_bytes)
 
 
 def _note(text: str) -> str:

@@ -16,6 +16,7 @@ import click
 from rich.console import Console
 
 from admin.models.errors import DatabaseRefused, UseCaseError
+from bench import crawl as crawl_bench
 from bench import frontier as frontier_bench
 from bench import ghosts as ghost_bench
 from bench import harvests as harvesting
@@ -46,9 +47,12 @@ def bench() -> None:
 
 
 def _listed(_: click.Context, parameter: click.Parameter, value: str) -> list[str]:
-    known = {"schemes": SCHEMES, "kinds": (*HOSTILE_KINDS, hostile_neighbours.ALL), "sites": ghost_bench.SITES}.get(
-        parameter.name or "", tuple(KINDS)
-    )
+    known = {
+        "schemes": SCHEMES,
+        "crawlers": crawl_bench.CRAWLERS,
+        "kinds": (*HOSTILE_KINDS, hostile_neighbours.ALL),
+        "sites": ghost_bench.SITES,
+    }.get(parameter.name or "", tuple(KINDS))
     names = [name.strip() for name in value.split(",") if name.strip()]
     for name in names:
         if name not in known:
@@ -202,6 +206,47 @@ def qa(pages: int, workers: int, as_data: bool) -> None:
             click.echo(line)
     if found.judged_pages < 2 * pages or found.damaged_pages:
         raise click.ClickException(f"{2 * pages - found.judged_pages} pages unjudged, {found.damaged_pages} damaged")
+
+
+@bench.command()
+@click.option("--pages", default=5_000, show_default=True, type=click.IntRange(1), help="Pages of the site.")
+@click.option("--hosts", default=50, show_default=True, type=click.IntRange(1), help="Hosts of the site.")
+@click.option("--workers", default=16, show_default=True, type=click.IntRange(1, 256), help="Pages visited at once.")
+@click.option(
+    "--peers",
+    "crawlers",
+    default=",".join(crawl_bench.CRAWLERS),
+    show_default=True,
+    callback=_listed,
+    help="Crawlers to measure.",
+)
+@click.option("--profile", is_flag=True, help="Show the three largest costs of one of our workers.")
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def crawl(pages: int, hosts: int, workers: int, crawlers: Sequence[str], profile: bool, as_data: bool) -> None:
+    """Measure a crawl without a browser, beside scrapy that crawls through warcprox.
+
+    The site is on this machine: pages of 5 KB with 39 links, most of which lead to pages that are known already. Each
+    page must be in a WARC file at the end, and no host has to wait. Peers, and py-spy for --profile, are installed from
+    PyPI into environments of their own.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no process stays behind
+    if hosts > pages:
+        raise click.BadParameter(f"{hosts} is more than --pages {pages}; each host has a page", param_hint="--hosts")
+    if not ghost_bench.is_measurable():
+        raise click.ClickException("this bench reads memory from /proc/PID/smaps_rollup, which only Linux has")
+    plan = crawl_bench.CrawlPlan(pages, hosts, workers, crawlers, profile)
+    try:
+        found = crawl_bench.measure(plan, lambda text: click.echo(text, err=True))
+    except (crawl_bench.CrawlBenchFailed, PeerUnavailable) as error:
+        raise click.ClickException(str(error)) from None
+    if as_data:
+        click.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=1))
+    else:
+        Console(width=max(Console().width, TABLE_WIDTH)).print(crawl_bench.table(plan, found))
+        for line in crawl_bench.lines(found):
+            click.echo(line)
+    if any(one.kept < pages for one in found if one.crawler == OURS):
+        raise click.ClickException("pages of our crawl are in no WARC file; the column lost has their number")
 
 
 @bench.command()

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -45,6 +45,7 @@ class _Stat:
     name: str
     cpu: float
     """CPU seconds of the process and of its ended children."""
+    own_cpu: float
 
 
 def resource_usage(root: int, mark: str = "") -> ResourceUsage:
@@ -63,6 +64,37 @@ def resource_usage(root: int, mark: str = "") -> ResourceUsage:
         redis_peak_bytes=sum(_peak(stat.pid) for stat in redis),
         by_title=_by_title(own),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessUsage:
+    """One process used these CPU seconds, without those of its children."""
+
+    pid: int
+    title: str
+    """The title that a process of ours gave itself, or the name of the program."""
+    cpu: float
+    proportional_bytes: int = 0
+    """Memory, where a page that processes share counts in parts (Linux calls this PSS)."""
+
+
+def process_usages(roots: Iterable[int], mark: str, *, with_memory: bool) -> list[ProcessUsage]:
+    """Return what each process of these trees has used, and each one whose command line contains `mark`."""
+    members = set().union(*(tree(root, mark) for root in roots))
+    return [
+        ProcessUsage(stat.pid, _title(stat), stat.own_cpu, proportional_bytes(stat.pid) if with_memory else 0)
+        for stat in _stats()
+        if stat.pid in members
+    ]
+
+
+def proportional_bytes(pid: int) -> int:
+    """Return the memory of a process, where a page that processes share counts in parts; 0 when it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def tree(root: int, mark: str = "") -> set[int]:
@@ -112,10 +144,14 @@ def our_command(*arguments: str) -> Sequence[str]:
 def _by_title(stats: Sequence[_Stat]) -> dict[str, float]:
     found: dict[str, float] = {}
     for stat in stats:
-        command = _command(stat.pid)
-        title = command.strip() if command.startswith("ghostfleet: ") else stat.name
+        title = _title(stat)
         found[title] = found.get(title, 0.0) + stat.cpu
     return found
+
+
+def _title(stat: _Stat) -> str:
+    command = _command(stat.pid)
+    return command.strip() if command.startswith("ghostfleet: ") else stat.name
 
 
 def _stats() -> Iterator[_Stat]:
@@ -127,8 +163,8 @@ def _stats() -> Iterator[_Stat]:
                 continue  # it ended while we were looking
             name, _, rest = text.partition("(")[2].rpartition(")")
             fields = rest.split()
-            ticks = sum(int(field) for field in fields[11:15])
-            yield _Stat(int(entry.name), int(fields[1]), name, ticks / _TICKS)
+            own, children = (sum(map(int, each)) / _TICKS for each in (fields[11:13], fields[13:15]))
+            yield _Stat(int(entry.name), int(fields[1]), name, own + children, own)
 
 
 def _command(pid: int) -> str:

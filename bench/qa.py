@@ -23,7 +23,7 @@ from admin.models.database import open_database
 from admin.models.qa_tables import QaPage, QaPageState, QaSession
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import load
-from bench.process import our_command, resource_usage, source_environment, tree
+from bench.process import our_command, proportional_bytes, resource_usage, source_environment, tree
 
 WORDS: Final = "A page of the bench has text of which each paragraph is another one. "
 _SAMPLE_SECONDS: Final = 0.5
@@ -155,7 +155,7 @@ class _Command:
             at = time.monotonic()
             usage = resource_usage(self._process.pid)
             self._cpu = max(self._cpu, usage.cpu + usage.redis_cpu)
-            self._peak = max(self._peak, sum(_proportional(pid) for pid in tree(self._process.pid)))
+            self._peak = max(self._peak, sum(proportional_bytes(pid) for pid in tree(self._process.pid)))
             self.wait(max(0.01, at + _SAMPLE_SECONDS - time.monotonic()))
         self._ended = time.monotonic()
 
@@ -183,15 +183,6 @@ def _await_folder(folder: Path, running: _Command) -> None:
             running.cost("crawl", 1)
             raise QaBenchFailed(f"the crawl ended without a folder {folder.name}")
         running.wait(_SAMPLE_SECONDS / 10)
-
-
-def _proportional(pid: int) -> int:
-    """Return the memory of a process, where a page that processes share counts in parts; 0 when it has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def _answer(request: Request, pages: int) -> Answer:

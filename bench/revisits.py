@@ -130,7 +130,7 @@ def judged(
 
 def _pages(number: int, end: float, chance: random.Random) -> list[_Page]:
     """Return pages of each rate, which change at random times."""
-    made = []
+    made: list[_Page] = []
     for rate, mean in (*RATES.items(), (_NEVER, 0.0)):
         for _ in range(number):
             changes: list[float] = []

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, Protocol
 
+from archive.fast_frozen import fast_frozen
+
 type Hop = Literal["L", "E", "R", "X", "P", "M"]
 """Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite, sitemap or another list of URLs."""
 
@@ -37,13 +39,15 @@ class GhostTrouble(StrEnum):
     """The page opened so many windows that most of them were closed at once."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class FoundLink:
     """A link has a canonical URL, and the place where it was found, such as `a/@href`."""
 
     url: str
     hop: Hop
     context: str
+    changed: int | None = None
+    """The time at which the URL changed, in ms since 1970, as a sitemap or a feed says; None when none is named."""
 
 
 XSLT_CONTEXT: Final = "xml-stylesheet/@href(xslt)"
@@ -73,6 +77,8 @@ class VisitOrder:
     """The beginning of the names of the WARC files; None for that of the collection."""
     cookies: str = ""
     """The cookies that a chain of redirects to this URL has set (`browsers.plain.chain_cookies`)."""
+    attempt: int = 1
+    """The number of the try."""
 
 
 @dataclass(frozen=True, slots=True)

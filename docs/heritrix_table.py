@@ -7,9 +7,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from frontier.definition.heritrix_beans import MAX_BYTES
-from frontier.definition.heritrix_keys import KEYS, OUTCOMES, PROCESS_CLASSES, SEEN_RULES, HeritrixKey
-from frontier.definition.rule_kinds import HERITRIX_ONLY
+from frontier.definition.heritrix.beans import MAX_BYTES
+from frontier.definition.heritrix.keys import KEYS, OUTCOMES, PROCESS_CLASSES, SEEN_RULES, HeritrixKey
+from frontier.definition.rules.kinds import HERITRIX_ONLY
 
 TARGET: Final = Path(__file__).resolve().parent / "heritrix.md"
 

@@ -6,9 +6,12 @@
 4. `robots` and `robots_store` say whether robots.txt allows the URL.
 5. The worker adds the links first, and finishes the URL then. A crash in between costs a second visit.
 6. `politeness` says whether the URL is tried again, and how long its host rests.
-7. `renders` has the pages that Chromium opens later (`rendering: asynchronous`), in a queue of the same kind.
+7. `groups` bounds the visits of several hosts together. A URL of a continuous crawl is visited again when it is due
+   (`definition/revisit.py`).
+8. `renders` has the pages that Chromium opens later (`rendering: asynchronous`), in a queue of the same kind.
 8. A lease that expired is swept, and its URL goes back to its queue.
-9. `control` takes commands of operators; `reports` has progress and reports.
+9. `control` takes commands of operators; `reports` has progress and reports; `queues` shows the queues to operators,
+   and changes them.
 
 All state is in Redis (`store`), and each step is one script (`lua/`). `private_redis` starts a Redis in the home.
 """

@@ -9,9 +9,9 @@ from typing import Any, Final
 from archive.settings import FrontierSettings
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, PolitenessOverrides, Profile, Seed
+from frontier.definition.rules.surts import coerced
 from frontier.definition.scope import LINK_HOPS, Accepted, Candidate, Scope, ScopeStep
 from frontier.definition.sheets import SHEET_KEYS, UNLIMITED
-from frontier.definition.surts import coerced
 from frontier.seen import compared_form, fingerprint
 
 HOP_LETTERS: Final = "LERXPIMS"
@@ -145,7 +145,7 @@ def as_json(explanation: ScopeExplanation) -> Mapping[str, Any]:
     names = tuple(name for name in ScopeExplanation.__slots__ if name not in ("steps", "sheet_values"))
     steps = [
         {"name": step.name, "decision": step.decision, "reason": step.reason, "rule": step.rule,
-         "is_built_in": step.is_built_in}
+         "is_built_in": step.is_built_in, "is_final": step.is_final}
         for step in explanation.steps
     ]  # fmt: skip
     sheets = [{"key": each.key, "value": each.value, "source": each.source} for each in explanation.sheet_values]

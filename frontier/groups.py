@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from frontier.definition.groups import GROUP_FOLDER, MAX_LIST_BYTES, GroupList, HostGroups, read_groups
+from frontier.definition.groups import MAX_LIST_BYTES, GroupList, HostGroups, read_groups
 from frontier.definition.job import JobError
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.store import Store
 
 logger = logging.getLogger(__name__)
@@ -115,7 +116,7 @@ def groups_of(lines: Iterable[str], folder: Path | None) -> GroupList:
 
 def _lines_of(folder: Path | None, name: str) -> list[str]:
     if folder is None:
-        raise ValueError(f"list:{name} can't be read here; start the job with the folder `{GROUP_FOLDER}` of its home")
+        raise ValueError(f"list:{name} can't be read here; start the job with the folder `{LIST_FOLDER}` of its home")
     path = folder / name
     try:
         with path.open("rb") as file:

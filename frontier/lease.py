@@ -44,7 +44,7 @@ class Lease:
     lost: int = 0
     """Earlier leases of this URL that expired because their workers were gone."""
     history: RevisitHistory | None = None
-    """What earlier visits of a continuous crawl found; None for the first visit."""
+    """The history that earlier visits of a continuous crawl made; None for the first visit."""
 
     @property
     def host(self) -> str:

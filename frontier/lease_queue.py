@@ -114,7 +114,7 @@ class LeaseQueue(ABC):
 
     def visit_again(self, lease: Lease, outcome: VisitOutcome, seconds: float) -> LeaseEnding:
         """Finish a visit whose worker wants the URL back after `seconds`. This was no try, and the host rests."""
-        rest = delay_ms(outcome.duration_ms, self.politeness, outcome.crawl_delay_seconds)
+        rest = delay_ms(outcome.duration_ms, self.politeness_of(lease.url), outcome.crawl_delay_seconds)
         step = Step(LeaseEnding.AGAIN, url_wait_ms=round(seconds * 1000), host_wait_ms=rest)
         return self._end(lease, step, outcome, counts=False)
 

@@ -12,7 +12,6 @@ from typing import Final
 
 from frontier.lease import Lease
 from frontier.packing import leased, unpack
-from frontier.seen import fingerprint
 from frontier.store import Store
 
 _ALL: Final = ""
@@ -59,13 +58,15 @@ class OutsideQueues:
     def all_hosts(self, start: int, most: int) -> tuple[list[str], int]:
         """Return hosts with queued URLs from place `start` on, and their number. Hosts that wait are among them.
 
-        The hosts that were set aside follow the others.
+        The hosts that were set aside, and those that wait for their group, follow the others.
         """
         client, key = self._store.client, self._store.key
         with self._store.guarded():
             ready = int(client.zcard(key("ready")))
             found = _texts(client.zrange(key("ready"), start, start + most - 1)) if start < ready else []
-            kept_back = sorted({*_texts(client.hkeys(key("aside"))), *_texts(client.smembers(key("beyond")))})
+            aside, beyond = client.hkeys(key("aside")), client.smembers(key("beyond"))
+            parked = client.zrange(key("parked"), 0, -1)
+            kept_back = sorted({name for names in (aside, beyond, parked) for name in _texts(names)})
         begin = max(start - ready, 0)
         return [*found, *kept_back[begin : begin + most - len(found)]], ready + len(kept_back)
 
@@ -102,12 +103,13 @@ class OutsideQueues:
 
     def held_lease(self, url: str, workers: str) -> Lease | None:
         """Return the lease of a canonical URL; None unless a worker holds it whose name begins with `workers`."""
-        id, client, key = fingerprint(url).id, self._store.client, self._store.key
+        id, client, key = self._store.fingerprint(url).id, self._store.client, self._store.key
         with self._store.guarded():
             pipeline = client.pipeline(transaction=False)
             pipeline.hget(key("lease"), id)
             pipeline.hmget(key("u"), id, f"t:{id}", f"l:{id}")
-            holder, (record, tries, lost) = pipeline.execute()
+            pipeline.hget(key("revisits"), id)
+            holder, (record, tries, lost), visited = pipeline.execute()
             candidate = unpack(record) if holder and record else None
             if candidate is None:
                 return None
@@ -125,11 +127,12 @@ class OutsideQueues:
             failures=_number(failures),
             lost=_number(lost),
             seconds=0,
+            history=_history(visited),
         )
 
     def state(self, url: str) -> OutsideUrlState:
         """Return the state of a canonical URL."""
-        mark, client, key = fingerprint(url), self._store.client, self._store.key
+        mark, client, key = self._store.fingerprint(url), self._store.client, self._store.key
         with self._store.guarded():
             pipeline = client.pipeline(transaction=False)
             pipeline.hexists(key("lease"), mark.id)
@@ -168,6 +171,11 @@ class OutsideQueues:
 def _texts(found: object) -> list[str]:
     assert isinstance(found, list | set)
     return [name.decode("utf-8", "replace") for name in found]
+
+
+def _history(visited: bytes | None) -> str:
+    """Return the packed history behind the time of the last visit; empty for a URL that is visited once."""
+    return (visited or b"").partition(b"\n")[0].partition(b" ")[2].decode("utf-8", "replace")
 
 
 def _number(value: bytes | None) -> int:

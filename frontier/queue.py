@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from enum import Enum, auto
 from itertools import batched
 from pathlib import Path
 from typing import Final, Self
@@ -22,24 +23,25 @@ from archive.url import host_of
 from frontier.control import Controls
 from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError, Limits, Profile, Seed, first_problem
-from frontier.definition.list_files import ListFileError
 from frontier.definition.resume import resumed
 from frontier.definition.revisit import RevisitHistory, after_visit
+from frontier.definition.rules.list_files import ListFileError
 from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, Scope, ScopeDecision
 from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
+from frontier.links.log import LinkLog
+from frontier.links.memory import SEEN, LinkMemory, recalled
+from frontier.links.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.missing_pages import MissingPageAnswers
 from frontier.outside_queues import OutsideQueues
 from frontier.packing import pack, queue_score
 from frontier.politeness import POLITE_KEYS, LeaseEnding, Politeness, VisitOutcome
 from frontier.queues.desk import QueueDesk
-from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.renders import RenderQueue
 from frontier.reports import Reports
-from frontier.robots import Robots
-from frontier.robots_store import RobotsStore
-from frontier.seen import fingerprint
+from frontier.robots.rules import Robots
+from frontier.robots.store import RobotsStore
 from frontier.store import FrontierLost, FrontierUnavailable, Store
 
 logger = logging.getLogger(__name__)
@@ -47,6 +49,16 @@ logger = logging.getLogger(__name__)
 _CHUNK: Final = 500
 _REJECT: Final = "!"
 """An entry of the list of further seeds that begins so is a pattern that an operator rejects."""
+
+
+class _Queued(Enum):
+    """The links of a page were queued, or why they were not."""
+
+    DONE = auto()
+    LEASE_OVER = auto()
+    """The lease is over, or the job has ended its work."""
+    OPENED_ANEW = auto()
+    """The job was opened since the memory of links was begun."""
 
 
 class Frontier(LeaseQueue):
@@ -69,6 +81,8 @@ class Frontier(LeaseQueue):
         self._robots = RobotsStore(self._store, settings.robots_seconds)
         self.missing_pages = MissingPageAnswers(self._store)
         self.outside = OutsideQueues(self._store)
+        self.link_log: LinkLog | None = None
+        """Rejected links are written here; None where nobody asked for it."""
 
     @classmethod
     def of(cls, redis_url: str, name: str, settings: FrontierSettings, *, timeout_seconds: float = 5) -> Self:
@@ -137,31 +151,24 @@ class Frontier(LeaseQueue):
         for decision in redirected.values():
             if isinstance(decision, Accepted):
                 self.follow_seed(decision.candidate.url)
-        decisions = [
-            redirected.get(number) or self._scope.decide(candidate) for number, candidate in enumerate(candidates)
-        ]
-        if lease is not None:
-            decisions = limited(decisions, self.max_links(lease.url))
-        wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
-        for chunk in batched(wanted, _CHUNK):
-            answers = self._add_chunk(
-                [decisions[number].candidate for number in chunk], lease, by_operator=from_outside
-            )
-            if not answers:
-                if from_outside:
+        while True:
+            memory = self._memory  # another thread may put an empty one in its place
+            keys = memory.keys_of(candidates)
+            known = [memory.answer(key) for key in keys] if memory.stamp else [None] * len(keys)
+            decisions: list[ScopeDecision] = [
+                recalled(candidate, answer) if answer else redirected.get(number) or self._scope.decide(candidate)
+                for number, (candidate, answer) in enumerate(zip(candidates, known, strict=True))
+            ]
+            if lease is not None:
+                decisions = limited(decisions, self.max_links(lease.url))
+            match self._queued(decisions, lease, memory, "operator" if from_outside else ""):
+                case _Queued.DONE:
+                    memory.keep([None if answer else key for key, answer in zip(keys, known, strict=True)], decisions)
+                    return decisions
+                case _Queued.LEASE_OVER:
                     return []
-                logger.warning(
-                    "job %s: links of %s were dropped, since its lease is over", self.job.name, lease and lease.url
-                )
-                return []
-            for number, is_new in zip(chunk, answers, strict=True):
-                if not is_new:
-                    decisions[number] = Rejected(decisions[number].candidate, "seen")
-        if seeds := rejected_seeds(decisions):
-            with self._store.guarded():
-                self._store.client.hset(self._store.key("astray"), mapping=seeds)
-        self.note_rejected(decisions)
-        return decisions
+                case _Queued.OPENED_ANEW:
+                    self._forget_links()
 
     def add_seeds(self, seeds: Sequence[Seed], *, again: bool = False) -> list[ScopeDecision]:
         """Add seeds to a running job, for all its workers and later runs. Return a decision for each seed.
@@ -177,7 +184,7 @@ class Frontier(LeaseQueue):
         for number in wanted:
             self.follow_seed(decisions[number].candidate.url)
         for chunk in batched(wanted, _CHUNK):
-            answers = self._add_chunk([decisions[number].candidate for number in chunk], None, by_operator=True)
+            answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
             if not answers:
                 return []
             with self._store.guarded():
@@ -197,7 +204,7 @@ class Frontier(LeaseQueue):
         decisions = self.decide(candidates, len(candidates))
         wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
         for chunk in batched(wanted, _CHUNK):
-            answers = self._add_chunk([decisions[number].candidate for number in chunk], None, by_operator=True)
+            answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
             if not answers:
                 return []
             for number, is_new in zip(chunk, answers, strict=True):
@@ -262,7 +269,7 @@ class Frontier(LeaseQueue):
         for chunk in batched(accepted, _CHUNK):
             arguments: list[str | int] = []
             for candidate in chunk:
-                mark = fingerprint(candidate.url)
+                mark = self._store.fingerprint(candidate.url)
                 arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             found = list(self._store.run("now", *arguments))
             if not found:
@@ -271,6 +278,22 @@ class Frontier(LeaseQueue):
         rest = iter(answers)
         logger.info("job %s: %d of %d URLs are visited now", self.job.name, len(accepted), len(urls))
         return [(decision, next(rest) if isinstance(decision, Accepted) else 0) for decision in decisions]
+
+    def note_changes(self, changes: Iterable[tuple[str, int]]) -> int:
+        """Visit URLs of a continuous crawl sooner which a sitemap or feed says have changed since their last visits.
+
+        A change is a canonical URL and the ms since 1970. The shortest time of the profile between two visits holds.
+        Return the number of URLs that are due sooner now.
+        """
+        rules, sooner = self.job.profile.revisit, 0
+        if rules.mode != "adaptive":
+            return 0
+        for chunk in batched(changes, _CHUNK):
+            arguments: list[str | int] = [round(1000 * rules.min_seconds)]
+            for url, changed in chunk:
+                arguments += [self._store.fingerprint(url).id, changed]
+            sooner += int(self._store.run("changed", *arguments))
+        return sooner
 
     def stored_job(self) -> Job:
         """Return the job as Redis has it, with the limits and seeds that operators have given since it began."""
@@ -305,6 +328,7 @@ class Frontier(LeaseQueue):
                 length = self._store.client.rpush(self._store.key("scope"), url)
                 self._store.client.hset(self._store.key("state"), "scope", length)
             self._scope.widen([url])
+            self._forget_links()
             logger.info("job %s: the scope now includes %s, since a seed redirects there", self.job.name, url)
 
     def mark_seen(self, urls: Iterable[str]) -> None:
@@ -313,7 +337,7 @@ class Frontier(LeaseQueue):
             with self._store.guarded():
                 pipeline = self._store.client.pipeline(transaction=False)
                 for url in chunk:
-                    mark = fingerprint(url, self.job.profile.seen)
+                    mark = self._store.fingerprint(url)
                     pipeline.sadd(self._store.key(f"seen:{mark.bucket}"), mark.id)
                 pipeline.execute()
 
@@ -331,6 +355,7 @@ class Frontier(LeaseQueue):
             while queue.sweep(all_leases=True):
                 pass
         self._store.drop()
+        self._forget_links()
 
     @property
     def politeness(self) -> Politeness:
@@ -367,10 +392,9 @@ class Frontier(LeaseQueue):
         """Count rejected candidates, and store them for the report."""
         if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
             self._store.run("reject", *arguments)
-        if switched_off := self._scope.take_switched_off():
-            shown = {text: url[:SHOWN_URL] for text, url in switched_off.items()}
-            with self._store.guarded():
-                self._store.client.hset(self._store.key("slow"), mapping=shown)
+            if self.link_log is not None:
+                self.link_log.note(decisions)
+        self._note_switched_off()
 
     def close(self) -> None:
         """Close the connections to Redis."""
@@ -379,11 +403,13 @@ class Frontier(LeaseQueue):
 
     def _use(self, job: Job) -> None:
         self.job = job
+        self._store.seen = job.profile.seen
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
-        self.sheets = job.profile.page_rules()
-        self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope = Scope(job)
+        self.sheets = self._scope.sheets
+        self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope_known, self._scope_length = 0, -1
+        self._forget_links()
 
     def _resumable(self, stored: bytes) -> Job | None:
         """Return the job that continues; None when the stored job is finished and differs, so that it starts over."""
@@ -405,6 +431,8 @@ class Frontier(LeaseQueue):
             self._scope.widen(entry for entry in further if not entry.startswith(_REJECT))
             self._scope.narrow(entry[len(_REJECT) :] for entry in further if entry.startswith(_REJECT))
             self._scope_known = self._scope_length = self._scope_known + len(further)
+            if further:
+                self._forget_links()
 
     def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
         rules = self.job.profile.revisit
@@ -431,17 +459,66 @@ class Frontier(LeaseQueue):
                 self.job = job
                 return
 
-    def _add_chunk(
-        self, candidates: Sequence[Candidate], lease: Lease | None, *, by_operator: bool = False
-    ) -> list[int]:
-        worker = "operator" if by_operator else ""
+    def _queued(self, decisions: list[ScopeDecision], lease: Lease | None, memory: LinkMemory, worker: str) -> _Queued:
+        """Queue the accepted candidates, and change the decisions about those that were seen before.
+
+        `worker` is as in add.lua when there is no lease. Nothing was changed unless the answer is DONE.
+        """
+        wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
+        chunks = list(batched(wanted, _CHUNK)) or [()]
+        timeouts = self._scope.take_timeouts()
+        rejected, stamp = rejection_arguments(decisions, timeouts), memory.stamp
+        for chunk in chunks:
+            arguments = self._add_arguments([decisions[number].candidate for number in chunk], lease, worker)
+            counted = rejected if chunk is chunks[-1] else []
+            if not (chunk or counted):
+                break
+            answer = self._store.run("links", stamp, len(arguments), *arguments, *counted)
+            if not answer:
+                if lease is not None:
+                    logger.warning(
+                        "job %s: links of %s were dropped, since its lease is over", self.job.name, lease.url
+                    )
+                return _Queued.LEASE_OVER
+            if len(answer) == 1 or not memory.is_of(answer[0]):
+                return _Queued.OPENED_ANEW
+            stamp = b""
+            for number, is_new in zip(chunk, answer[1], strict=True):
+                if not is_new:
+                    decisions[number] = Rejected(decisions[number].candidate, SEEN.reason)
+        if seeds := rejected_seeds(decisions):
+            with self._store.guarded():
+                self._store.client.hset(self._store.key("astray"), mapping=seeds)
+        if self._note_switched_off() or timeouts:
+            self._forget_links()
+        if self.link_log is not None:
+            self.link_log.note(decisions)
+        return _Queued.DONE
+
+    def _forget_links(self) -> None:
+        self._memory = LinkMemory(self.job.profile)
+
+    def _note_switched_off(self) -> bool:
+        """Store the patterns that were switched off since the last call. Return whether there are any."""
+        switched_off = self._scope.take_switched_off()
+        if switched_off:
+            shown = {text: url[:SHOWN_URL] for text, url in switched_off.items()}
+            with self._store.guarded():
+                self._store.client.hset(self._store.key("slow"), mapping=shown)
+        return bool(switched_off)
+
+    def _add_chunk(self, candidates: Sequence[Candidate], *, worker: str) -> list[int]:
+        return list(self._store.run("add", *self._add_arguments(candidates, None, worker)))
+
+    def _add_arguments(self, candidates: Sequence[Candidate], lease: Lease | None, worker: str = "") -> list[str | int]:
+        """Return the arguments of add.lua."""
         arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
         for candidate in candidates:
-            mark = fingerprint(candidate.url, self.job.profile.seen)
+            mark = self._store.fingerprint(candidate.url)
             is_own_seed = candidate.is_seed and not candidate.hop_path
             arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]
-        return list(self._store.run("add", *arguments))
+        return arguments
 
 
 def _limits(limits: Limits) -> list[str | int | float]:

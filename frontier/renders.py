@@ -38,7 +38,6 @@ from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.packing import pack, queue_score
 from frontier.politeness import Politeness, VisitOutcome
-from frontier.seen import fingerprint
 from frontier.store import Store
 
 
@@ -109,15 +108,14 @@ class RenderQueue(LeaseQueue):
         """
         most = max(self._frontier.max_links(lease.url) - links, 0)
         decisions = self._frontier.decide(embeds, most)
-        seen = self._frontier.job.profile.seen
-        mark = fingerprint(lease.url, seen)
+        mark = self._job_store.fingerprint(lease.url)
         page = Candidate(lease.url, lease.hop_path, lease.via, lease.source, lease.depth, lease.is_seed, lease.priority)
         arguments: list[str | int] = [lease.id, lease.token, lease.worker]
         arguments += [mark.bucket, lease.host, queue_score(page), pack(page)]
         for decision in decisions:
             if isinstance(decision, Accepted):
                 embed = decision.candidate
-                mark = fingerprint(embed.url, seen)
+                mark = self._job_store.fingerprint(embed.url)
                 arguments += [mark.id, mark.bucket, host_of(embed.url), queue_score(embed), pack(embed)]
         is_new = bool(self._job_store.run("render", *arguments))
         if is_new:
@@ -138,5 +136,4 @@ class RenderQueue(LeaseQueue):
         self._frontier.assign_groups(version, hosts)
 
     def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
-        seen = self._frontier.job.profile.seen
-        return tuple(fingerprint(url, seen).id for url in outcome.fetched)
+        return tuple(self._job_store.fingerprint(url).id for url in outcome.fetched)

@@ -14,7 +14,6 @@ from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import Candidate
 from frontier.lease import JobProgress, RenderProgress, Wait, WaitKind
 from frontier.packing import unpack
-from frontier.seen import fingerprint
 from frontier.store import RENDERS, Store
 
 type UrlState = Literal["queued", "leased", "failed", "excluded"]
@@ -169,7 +168,7 @@ class Reports:
         )
         waits = [*self._waits(*named), *(_group_wait(name, ms / 1000) for name, ms in batched(groups, 2))]
         if first_due >= 0 and len(waits) < _NAMED_WAITS:
-            waits.append(Wait(f"{due:,} URLs", WaitKind.DUE, first_due / 1000))
+            waits.append(Wait(f"{due:,} {'URL' if due == 1 else 'URLs'}", WaitKind.DUE, first_due / 1000))
         counts = {name.decode(): int(value) for name, value in batched(flat, 2)}
         return JobProgress(
             **{name: counts.get(name, 0) for name in ("queued", "done", "failed", "excluded", "bytes", "retries")},
@@ -353,7 +352,7 @@ class Reports:
 
     def revisit(self, url: str) -> RevisitReport | None:
         """Return the report of a canonical URL; None when the job does not know the URL."""
-        mark, store = fingerprint(url), self._store
+        mark, store = self._store.fingerprint(url), self._store
         with store.guarded():
             pipeline = store.client.pipeline(transaction=False)
             pipeline.time()

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from archive.url import key
 from frontier.definition.job import SeenRules
-from frontier.definition.surts import coerced_prefix
+from frontier.definition.rules.surts import coerced_prefix
 
 BUCKETS: Final = 65_536
 """The fingerprints of a job are spread over so many sets, so that each set stays a small, packed integer set."""

@@ -9,7 +9,8 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 `e` code of the last failure, `k` claims, `j` job with the last lease, `l` end of that lease, `s` time of the note |
 | `gf:{SHARD}:JOB` | string | the job as JSON; the job exists as long as this key |
 | `gf:{SHARD}:=jobs` | set | names of all jobs |
-| `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock |
+| `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
+`unseen` URLs that are no longer seen |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
 | `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check |
 | `…:JOB:q:HOST` | zset | URL ids by (priority, depth, sequence) |
@@ -69,7 +70,8 @@ from redis.retry import Retry
 
 from archive.settings.values.cluster_url import is_cluster, named_server
 from archive.settings.values.redacted import without_secrets
-from frontier.seen import BUCKETS
+from frontier.definition.job import SeenRules
+from frontier.seen import BUCKETS, Fingerprint, fingerprint
 
 type ScriptArgument = bytes | str | int | float
 
@@ -79,6 +81,8 @@ _NAMES: Final = (
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
 )
+_CALLED: Final = {"links": ("add", "reject")}
+"""The scripts that a script calls."""
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
 _CHUNK: Final = 1000
@@ -106,9 +110,13 @@ class FrontierScript(NamedTuple):
 
 @cache
 def script(name: str) -> FrontierScript:
-    """Return the script in `name`.lua."""
+    """Return the script in `name`.lua. The scripts that it calls are functions of their names in front of it."""
     folder = files("frontier").joinpath("lua")
-    text = "".join(folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", name))
+    read = {
+        part: folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", *_CALLED.get(name, ()), name)
+    }
+    called = "".join(f"local function {part}(ARGV)\n{read[part]}\nend\n" for part in _CALLED.get(name, ()))
+    text = read["common"] + called + read[name]
     return FrontierScript(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
@@ -121,6 +129,8 @@ class Store:
         self.root = f"gf:{{{shard}}}:{job}"
         self._jobs = _jobs_key(shard)
         self._address = without_secrets(url)
+        self.seen = SeenRules()
+        """The rules by which the job takes URLs for the same one."""
         with self.guarded():
             self.client = connect(url, timeout_seconds)
 
@@ -133,6 +143,10 @@ class Store:
     def key(self, name: str) -> str:
         """Return a key of the job."""
         return f"{self.root}:{name}"
+
+    def fingerprint(self, url: str) -> Fingerprint:
+        """Return the fingerprint of a canonical URL in this job."""
+        return fingerprint(url, self.seen)
 
     def host_key(self, host: str) -> str:
         """Return the key of a host, which all jobs of the shard share."""

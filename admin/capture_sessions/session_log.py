@@ -14,6 +14,7 @@ from typing import Final
 from admin.jobs.tally import LogFollower, is_novel, size_of
 from archive.crawl_log import BLOCKED_BY_RULE, FILE_NAME, NAVIGATION, LogLine
 from archive.dates import Micros
+from archive.rotated_log import open_log
 
 _NOT_KEPT: Final = frozenset(("notKept", "notArchived"))
 _REDIRECT: Final = range(300, 400)
@@ -99,7 +100,7 @@ def last_kept_urls(folder: Path, most_bytes: int = 60_000) -> list[KeptUrl]:
 
     path = folder / FILE_NAME
     try:
-        with path.open("rb") as file:
+        with open_log(path) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - most_bytes))
             lines = file.read().split(b"\n")

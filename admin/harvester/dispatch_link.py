@@ -101,10 +101,12 @@ class DispatchLink:
                 transaction, job.id, job.token, state, progress, hosts, run_name=run_name, sample=sample, seen=seen
             )
 
-    def command_done(self, job: ClaimedJob, command_id: int, outcome: str) -> None:
-        """Say what came of a command."""
+    def command_done(
+        self, job: ClaimedJob, command_id: int, outcome: str, answer: Mapping[str, Any] | None = None
+    ) -> None:
+        """Say what came of a command, with the URLs that a question asked for."""
         with self.database.transaction(self.actor) as transaction:
-            reports.report_command(transaction, job.id, job.token, command_id, outcome)
+            reports.report_command(transaction, job.id, job.token, command_id, outcome, answer)
 
     def crawl_killed(self, job: ClaimedJob, reason: str) -> None:
         """Report that the crawl was killed, as it did not end when it was asked to."""

@@ -23,8 +23,8 @@ from admin.jobs.runs import Run, RunError
 from archive.settings.load import Settings
 from archive.settings.values.redacted import HIDDEN, shown
 from frontier.definition.job import JobError, Seed
-from frontier.definition.list_files import LIST_FOLDER
 from frontier.definition.profile import make_profile, with_lists_of
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.store import FrontierUnavailable
 
 INTERRUPTED: Final = 130

@@ -1,6 +1,6 @@
 """This module alone imports kombu, which the extra `amqp` installs: one connection to a broker with one consumer.
 
-The connection may break at any time. Whatever was not acknowledged then comes again.
+The connection may break at any time. Messages that were not acknowledged come again.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from archive.settings.intake import IntakeSettings
 from archive.settings.values.redacted import without_secrets
@@ -67,7 +68,17 @@ class BrokerMessage:
 class Broker:
     """The broker is connected, and hands out messages of the queue."""
 
-    def __init__(self, connection: Connection, settings: IntakeSettings, take: Callable[[BrokerMessage], None]) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        outgoing: Connection,
+        settings: IntakeSettings,
+        take: Callable[[BrokerMessage], None],
+    ) -> None:
+        """Begin to take messages from `connection`. Rejected ones go to `outgoing`.
+
+        A publication waits for the broker's answer. On one connection, it would take the next messages meanwhile.
+        """
         from kombu import Consumer, Exchange, Producer, Queue
 
         self._connection = connection
@@ -83,7 +94,7 @@ class Broker:
         if settings.exchange:
             exchange.bind(channel).declare()
             queue.bind(channel).bind_to(exchange, settings.queue)
-        self._producer = Producer(channel, auto_declare=False)
+        self._producer = Producer(outgoing, auto_declare=False)
 
         def receive(message: Message, _: Exception | None = None) -> None:
             take(BrokerMessage(message, self._put_aside))
@@ -150,22 +161,34 @@ def connected(settings: IntakeSettings, take: Callable[[BrokerMessage], None]) -
     connection = Connection(
         settings.url,
         heartbeat=0 if is_redis else _HEARTBEAT_SECONDS,
+        # Without the name, any certificate of a known authority would do.
+        ssl={"server_hostname": urlsplit(settings.url).hostname} if settings.url.startswith("amqps:") else None,
         connect_timeout=_CONNECT_SECONDS,
         transport_options={"visibility_timeout": settings.redis_seconds}
         if is_redis
         else {"confirm_publish": True, "read_timeout": _ANSWER_SECONDS, "write_timeout": _ANSWER_SECONDS},
     )
+    outgoing = connection.clone(heartbeat=0)
     broken = (*connection.connection_errors, *connection.channel_errors, KombuError, OSError)
+    is_broken = False
     try:
-        yield Broker(connection, settings, take)
-        connection.release()
+        yield Broker(connection, outgoing, settings, take)
     except broken as error:
+        is_broken = True
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise BrokerTrouble(f"broker {without_secrets(settings.url)}: {reason}") from error
     finally:
-        # Not close(), which waits for an answer of a broker that may be gone.
-        with suppress(Exception):
-            connection.collect(socket_timeout=1)
+        for each in (connection, outgoing):
+            with suppress(*broken):
+                _close(each, is_broken)
+
+
+def _close(connection: Connection, is_broken: bool) -> None:
+    """Close a connection. A broken one is dropped, since the answer of a broker that is gone would be awaited."""
+    if is_broken:
+        connection.collect(socket_timeout=1)
+    else:
+        connection.release()
 
 
 def _refuse_compression() -> None:

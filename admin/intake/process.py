@@ -16,7 +16,7 @@ from typing import Final
 
 from admin.intake.broker import BrokerMessage, BrokerTrouble, connected
 from admin.intake.messages import IntakeUrl, MessageRefused, read_message
-from admin.jobs.feeding import FeedLook, FeedState, look_at
+from admin.jobs.feeding import AS_ASKED, FeedLook, FeedState, look_at
 from admin.jobs.steering import FoundJob
 from archive.settings.intake import IntakeSettings
 from archive.settings.values.redacted import without_secrets
@@ -51,7 +51,7 @@ class IntakeCounts:
         return asdict(self)
 
 
-class Intake:
+class MessageIntake:
     """The intake of one queue into one job. It runs in one thread."""
 
     def __init__(
@@ -73,11 +73,11 @@ class Intake:
         self._was_connected = False
 
     def run(self) -> FeedLook:
-        """Take messages until `stop` is set or the job ends. Return the last state of the job."""
+        """Take messages until `stop` is set or the job ends. Return why it ended."""
         failures = 0
-        while True:
+        while not self._stop.is_set():
             look = look_at(self._target, self._frontier)
-            if self._stop.is_set() or look.state is FeedState.ENDED:
+            if look.state is FeedState.ENDED:
                 return look
             if look.state is FeedState.WAITING:
                 self._say(look)
@@ -95,7 +95,9 @@ class Intake:
                 failures = 0 if self._was_connected else failures + 1
                 pause = min(_FIRST_PAUSE * 2 ** min(failures, 20), self._settings.longest_pause_seconds)
                 logger.warning("%s; the next try is in %.1f s", error, pause)
+                self._say(FeedLook(FeedState.WAITING, str(error)))
                 self._stop.wait(pause)
+        return FeedLook(FeedState.ENDED, AS_ASKED)
 
     def _consume(self) -> None:
         """Take messages until the job takes no more. Raises BrokerTrouble and FrontierUnavailable."""

@@ -117,7 +117,13 @@ class ActionFolder:
             if time.monotonic() < self._next_look:
                 return
             self._next_look = time.monotonic() + LOOK_SECONDS
-            if (path := self._next_file()) is None:
+            try:
+                path = self._next_file()
+            except OSError as error:
+                if self._folder.name not in self._refused:
+                    self._refuse(self._folder, f"{self._folder} can't be read: {error}; no file is taken from it")
+                return
+            if path is None:
                 return
             self._work = self._take(path)
         work, self._work = self._work, None
@@ -129,7 +135,10 @@ class ActionFolder:
 
     def left(self) -> list[str]:
         """Return the names of the files that were not taken."""
-        return sorted(self._files())
+        try:
+            return sorted(self._files())
+        except OSError:
+            return []
 
     def _files(self) -> dict[str, os.stat_result]:
         found = {}

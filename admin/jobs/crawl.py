@@ -34,11 +34,14 @@ from admin.jobs.tally import JobTally
 from admin.jobs.watch import JobWatch
 from archive.dates import iso_date, now_micros
 from archive.program_name import command
+from archive.rotated_log import removed_parts
 from archive.settings.load import Settings
 from browsers.visitor_choice import needs_renders
-from frontier.definition.groups import GROUP_FOLDER
 from frontier.definition.job import Job, Seed
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.lease import JobProgress
+from frontier.links.log import FILE_NAME as LINK_FILE
+from frontier.links.log import LinkLog
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
 
@@ -167,7 +170,9 @@ class Crawl:
         seeds = tuple(dict.fromkeys((*definition.seeds, *saved)))
         job = Job(name=run.state.name, collection=definition.collection, seeds=seeds, profile=definition.profile)
         frontier = Frontier(addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
-        was_there = frontier.open_job(lists=settings.home / GROUP_FOLDER)
+        if settings.logs.links == "on":
+            frontier.link_log = LinkLog(run.folder, settings.logs)
+        was_there = frontier.open_job(lists=settings.home / LIST_FOLDER)
         frontier.controls.release()  # the disk watch sets a hold again if it must; the pause of an operator stays
         if why := frontier.reports.progress().paused:
             self._display.note(
@@ -247,7 +252,10 @@ class Crawl:
         seconds = run.state.seconds + meter.seconds
         ended, total = iso_date(now_micros()), meter.tally.all.total
         status = f"{ending.state} ({ending.reason})" if ending.reason else ending.state.value
-        facts = JobFacts(run.state.name, status, seconds, remaining, run.state.started, ended, ending, progress)
+        removed = tuple(removed_parts(run.folder / LINK_FILE))
+        facts = JobFacts(
+            run.state.name, status, seconds, remaining, run.state.started, ended, ending, progress, removed
+        )
         write_reports(run.folder, meter.tally, facts)
         run.save_report(report_json(meter.tally, facts))
         run = run.save(

@@ -22,7 +22,7 @@ MAX_JOB_LENGTH: Final = 64 - _TIMESTAMP_LENGTH
 _IDENTITY: Final = ("visitor", "rendered_fraction", "scope", "hops", "include", "exclude")
 """A change of these keys makes another job. With other limits or politeness the same job is resumed."""
 _FURTHER_IDENTITY: Final = ("rules", "seen")
-"""A change of these keys makes another job, too. Default values do not count, since earlier releases had no such key."""
+"""A change of these keys makes another job, too. Their defaults do not count: earlier releases had no such keys."""
 _FIRST_NAMES: Final = {present: former for former, present in FORMER_VISITORS.items()}
 """The names of jobs are made from these, so that a later release resumes the jobs of an earlier one."""
 _ADDED: Final = ("include", "exclude")

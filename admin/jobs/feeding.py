@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from admin.jobs.steering import FoundJob
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
+
+AS_ASKED: Final = "as asked"
+"""The reason of a program that ends since a signal asks it to."""
 
 
 class FeedState(StrEnum):

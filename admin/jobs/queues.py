@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +36,7 @@ from frontier.queues.lines import (
     seen_line,
     url_line,
 )
-from frontier.queues.url_search import UrlSearch
+from frontier.queues.url_search import SearchTimeOver, TimedSearch, UrlSearch
 from frontier.reports import HostQueue
 from frontier.store import FrontierLost
 
@@ -129,14 +129,14 @@ def host_queues(frontier: Frontier, most: int) -> list[HostQueue]:
     return [queue for queue in found if queue.queued or queue.aside or queue.visits]
 
 
-def host_content(frontier: Frontier, host: str, most: int) -> HostContent:
-    """Return the URLs of a host, at most `most` of each kind."""
+def host_content(frontier: Frontier, host: str, most: int, *, looked_at: int = _LOOKED_AT) -> HostContent:
+    """Return the URLs of a host, at most `most` of each kind. So many resting URLs of all hosts are looked at."""
     desk = frontier.desk
     return HostContent(
         frontier.reports.host_queue(host),
         desk.leased_of(host, most),
         desk.waiting(host, most),
-        desk.resting_of(host, most, looked_at=_LOOKED_AT),
+        desk.resting_of(host, most, looked_at=looked_at),
     )
 
 
@@ -205,7 +205,7 @@ def import_file(target: FoundJob, frontier: Frontier, path: Path, *, any_scope: 
 
 def matching(frontier: Frontier, expression: str) -> int:
     """Return the number of queued URLs, and of renders, in which the expression is found. Raises JobError."""
-    return sum(1 for _ in _deletable(frontier, expression))
+    return sum(1 for _ in _deletable(frontier, UrlSearch(expression).finds))
 
 
 def delete(target: FoundJob, frontier: Frontier, expression: str, *, by: str = "") -> int:
@@ -213,22 +213,28 @@ def delete(target: FoundJob, frontier: Frontier, expression: str, *, by: str = "
 
     They count as excluded. URLs that are being visited stay. Raises JobError for an expression that can't be used.
     """
-    deleted = delete_matching(frontier, expression)
+    deleted, _ = delete_matching(frontier, expression)
     _note(target, "delete", {"expression": expression}, f"{counted(deleted, 'URL')} deleted", by=by)
     return deleted
 
 
-def delete_matching(frontier: Frontier, expression: str) -> int:
-    """Delete the queued URLs, and the renders, in which the expression is found. Return how many. Raises JobError."""
-    deleted = 0
+def delete_matching(frontier: Frontier, expression: str, *, seconds: float = FOREVER_SECONDS) -> tuple[int, bool]:
+    """Delete the queued URLs, and the renders, in which the expression is found.
+
+    Return how many were deleted, and whether all URLs were looked at within the time. Raises JobError.
+    """
+    deleted, is_whole = 0, True
     desks = (frontier.desk, frontier.desk.renders())
     pending: tuple[list[str], list[str]] = ([], [])
-    for place, entry in _deletable(frontier, expression):
-        pending[place].append(entry.url)
-        if len(pending[place]) >= _CHUNK:
-            deleted += desks[place].delete(pending[place])
-            pending[place].clear()
-    return deleted + sum(desk.delete(urls) for desk, urls in zip(desks, pending, strict=True))
+    try:
+        for place, entry in _deletable(frontier, TimedSearch(expression, seconds).finds):
+            pending[place].append(entry.url)
+            if len(pending[place]) >= _CHUNK:
+                deleted += desks[place].delete(pending[place])
+                pending[place].clear()
+    except SearchTimeOver:
+        is_whole = False
+    return deleted + sum(desk.delete(urls) for desk, urls in zip(desks, pending, strict=True)), is_whole
 
 
 def add(
@@ -282,9 +288,8 @@ def budget(target: FoundJob, frontier: Frontier, changes: Mapping[str, float | N
     return limits
 
 
-def _deletable(frontier: Frontier, expression: str) -> Iterator[tuple[int, QueueEntry]]:
+def _deletable(frontier: Frontier, finds: Callable[[str], bool]) -> Iterator[tuple[int, QueueEntry]]:
     """Yield the entries that `delete` deletes: 0 and a queued URL, or 1 and a render."""
-    finds = UrlSearch(expression).finds
     for place, desk in enumerate((frontier.desk, frontier.desk.renders())):
         for entry in desk.entries(("queued", "excluded"), finds):
             if not entry.code:  # a URL that ended as excluded has a code

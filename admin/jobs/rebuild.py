@@ -32,6 +32,7 @@ from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.query import KeyRange, Query
 from frontier.definition.job import Job, JobError, Seed
 from frontier.definition.profile import load_profile
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.definition.scope import LINK_HOPS, Accepted, Candidate, is_embedded
 from frontier.lease import extend
 from frontier.politeness import LeaseEnding, VisitOutcome, next_step
@@ -131,7 +132,7 @@ def rebuild(
         _drop_or_refuse(url, target, anew=anew)
         frontier = Frontier(url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         stack.enter_context(closing(frontier))
-        frontier.open_job()
+        frontier.open_job(lists=settings.home / LIST_FOLDER)
         work = _Rebuild(settings, frontier, [run.crawl_log, *logs], run.state.seconds)
         account = work.run(with_pages=with_pages, say=say)
     note_change(run.folder, "queue rebuild", {"logs": [str(log) for log in logs]}, f"{account.queued} queued")

@@ -12,8 +12,9 @@ from admin.jobs.ending import JobEnding
 from admin.jobs.states import HostState, JobState
 from admin.jobs.tally import HostCount, JobTally, SourceCount
 from archive.files import replacement
+from archive.rotated_log import RemovedPart
 from frontier.lease import JobProgress, RenderProgress
-from frontier.rejections import SLOW_PATTERN
+from frontier.links.rejections import SLOW_PATTERN
 from frontier.reports import RejectedLink
 
 _RUNNING: Final = JobEnding(JobState.RUNNING)
@@ -36,6 +37,8 @@ class JobFacts:
     """The final states."""
     progress: JobProgress | None = None
     """The frontier's counts; None when the frontier could not be asked."""
+    removed_links: tuple[RemovedPart, ...] = ()
+    """Files of links.log that were removed, since the log may have only so many."""
 
 
 def write_reports(folder: Path, tally: JobTally, facts: JobFacts) -> list[Path]:
@@ -80,12 +83,16 @@ def frontier_report(facts: JobFacts) -> Iterator[str]:
         for name in ("pages", "queued", "leased", "done", "failed", "excluded", "retries", "swept"):
             yield f"{name}: {getattr(progress, name)}"
         yield f"left: {ending.left}"
+        if progress.revisits:
+            yield f"to be visited again: {progress.revisits}"
         yield from render_lines(progress.renders)
         for reason, count in sorted(progress.rejected.items()):
             if reason == SLOW_PATTERN:
                 yield f"patterns passed over, as their search took too long: {count}"
             else:
                 yield f"rejected as {reason}: {count}"
+    for part in facts.removed_links:
+        yield f"removed at {part.time}, since links.log had too many files: {part.file} with {part.lines} links"
     for text, url in sorted(ending.switched_off.items()):
         yield f"pattern switched off, as its search took too long, for instance in {url}: {text}"
     yield ""
@@ -134,6 +141,7 @@ def report_json(tally: JobTally, facts: JobFacts) -> dict[str, Any]:
         "ghost_trouble": dict(tally.ghost_errors.most_common()),
         "page_flaws": dict(tally.page_flaws.most_common()),
         "files": dict(sorted(tally.files.items())),
+        "removed_link_files": [asdict(part) for part in facts.removed_links],
     }
 
 
@@ -141,6 +149,7 @@ def _counts(progress: JobProgress, ending: JobEnding) -> dict[str, Any]:
     names = ("pages", "queued", "leased", "done", "failed", "excluded", "retries", "swept")
     return {name: getattr(progress, name) for name in names} | {
         "left": ending.left,
+        "revisits": progress.revisits,
         "rejected": dict(progress.rejected),
         "renders": asdict(progress.renders) if progress.renders.is_used else None,
     }

@@ -20,8 +20,8 @@ from admin.fleet.home_folder import collections
 from admin.jobs.runs import STATE_FILE, Run, find_runs, is_locked
 from archive.program_name import command
 from archive.settings.load import Settings
-from frontier.definition.groups import GROUP_FOLDER
 from frontier.definition.job import Seed
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.definition.scope import Accepted, Rejected
 from frontier.lease import JobProgress
 from frontier.private_redis.server import running_url
@@ -231,7 +231,7 @@ def groups(target: FoundJob) -> list[GroupReport]:
 def set_groups(target: FoundJob, lines: Sequence[str]) -> list[GroupReport]:
     """Replace the queue groups of the running job, and return them. Raises NotRunning and JobError."""
     with target.frontier() as frontier:
-        frontier.set_groups(lines, lists=target.settings.home / GROUP_FOLDER)
+        frontier.set_groups(lines, lists=target.settings.home / LIST_FOLDER)
         return frontier.reports.groups()
 
 

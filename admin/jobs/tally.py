@@ -14,6 +14,7 @@ from typing import Final
 
 from admin.jobs.status_names import DISREGARDED, is_failure
 from archive import crawl_log, url
+from archive.rotated_log import open_log
 
 NOT_MODIFIED: Final = 304
 _GHOST_ERROR: Final = "ghost"
@@ -161,7 +162,8 @@ class JobTally:
 class LogFollower:
     """The follower reads a growing crawl.log: each call yields the complete lines since the last call.
 
-    A file that took the place of a removed one is read from its beginning.
+    The parts of a rotated log are read as one file. A file that took the place of a removed one is read from its
+    beginning.
     """
 
     def __init__(self, path: Path) -> None:
@@ -175,7 +177,7 @@ class LogFollower:
     def lines(self) -> Iterator[crawl_log.LogLine]:
         """Yield new lines in order. An incomplete last line is left for the next call."""
         try:
-            file = self._path.open("rb")
+            file = open_log(self._path)
         except FileNotFoundError:
             return
         with file:

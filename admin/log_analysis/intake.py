@@ -32,6 +32,7 @@ from admin.log_analysis.log_blocks import BLOCK, LogBlock, LogReader, LogTrouble
 from archive.dates import now_micros
 from archive.file_lock import lock_or_not
 from archive.files import make_folder
+from archive.rotated_log import open_log
 
 _LOCK_FILE: Final = ".lock"
 _TEXT_FILE: Final = "block.txt"
@@ -193,7 +194,7 @@ def _place(folder: Path, name: str) -> str:
 
 
 def _is_compressed(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_log(path) as file:
         return file.read(2) == b"\x1f\x8b"
 
 

@@ -16,6 +16,8 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Final
 
+from archive.rotated_log import log_size, open_log
+
 BLOCK: Final = 32_000_000
 """Bytes that are held at a time."""
 LONGEST_LINE: Final = 65_536
@@ -77,9 +79,9 @@ class LogReader:
         return LogHead(len(found), hashlib.sha256(found).hexdigest())
 
     def file_size(self) -> int:
-        """Return the bytes of the file. Raises LogTrouble."""
+        """Return the bytes of the file, or of all parts of a rotated log. Raises LogTrouble."""
         try:
-            return self.path.stat().st_size
+            return log_size(self.path)
         except OSError as error:
             raise _trouble(self.path, error) from error
 
@@ -138,7 +140,7 @@ class LogReader:
     @contextmanager
     def _open(self) -> Iterator[BufferedIOBase]:
         try:
-            file = self.path.open("rb")
+            file = open_log(self.path)
         except OSError as error:
             raise _trouble(self.path, error) from error
         with file:

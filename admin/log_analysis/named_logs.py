@@ -17,6 +17,7 @@ from admin.log_analysis.intake_state import read_state
 from admin.log_analysis.log_blocks import LogTrouble
 from archive import crawl_log
 from archive.names.name_rules import allowed_name
+from archive.rotated_log import log_exists
 from archive.settings.load import Settings
 
 _FOLDER: Final = "analysis"
@@ -122,7 +123,7 @@ def default_reference(log: NamedLog) -> NamedLog | None:
     ]
     own, best = _seeds(log.run), None
     for folder in sorted(earlier, key=lambda each: each.name[-14:], reverse=True)[:_MOST_CANDIDATES]:
-        if (folder / crawl_log.FILE_NAME).exists() and not is_locked(_run(folder)):
+        if log_exists(folder / crawl_log.FILE_NAME) and not is_locked(_run(folder)):
             seeds = _seeds(folder)
             likeness = len(own & seeds) / max(len(own | seeds), 1)
             if best is None or likeness > best[0]:

@@ -327,3 +327,5 @@ class JobCommand(Base):
     arguments: Mapped[Document] = mapped_column(default=dict)
     done: Mapped[Moment | None]
     outcome: Mapped[Words]
+    answer: Mapped[Document | None]
+    """The URLs that the harvester found, for a question about the queues."""

@@ -31,6 +31,7 @@ from archive.names.name_rules import NAME_PATTERN
 from archive.url import UrlError, canonical
 
 AT_ONCE: Final = 50
+_MOST_LISTED: Final = 1_000
 _MOST_URLS: Final = 100_000
 
 
@@ -171,6 +172,8 @@ def list_sessions(
 ) -> Page[QaSessionView]:
     """Return QA sessions, the newest first."""
     transaction.require(Right.READ)
+    if not 1 <= limit <= _MOST_LISTED:
+        raise InvalidInput(Problem("limit", f"{limit} is no number of items; use 1 to {_MOST_LISTED:,}"))
     query = select(QaSession).order_by(QaSession.id.desc()).limit(limit + 1)
     if collection:
         query = query.where(QaSession.collection == collection)

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import grpc
 
-from admin.jobs.feeding import FeedLook, FeedState, look_at
+from admin.jobs.feeding import AS_ASKED, FeedLook, FeedState, look_at
 from admin.jobs.steering import FoundJob
 from admin.url_frontier import urlfrontier_pb2 as messages
 from admin.url_frontier.service import CallRefused, FrontierService, refusal_of
@@ -118,7 +118,7 @@ class FrontierServer:
 
     def _admit(self, context: grpc.ServicerContext) -> None:
         """End the call of a client that is in no network of the setting."""
-        address = _address(context.peer())
+        address = address_of(context.peer())
         if not self._clients.admits(address, ""):
             logger.info("refused a call from %s: the address is in no network of urlfrontier.allow_clients", address)
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "the client is not in urlfrontier.allow_clients")
@@ -131,7 +131,7 @@ def serve_until(
     stop: Event,
     announce: Callable[[str], None],
 ) -> FeedLook:
-    """Serve the job until `stop` is set or the job ends, and return its last state. Raises ListenRefused."""
+    """Serve the job until `stop` is set or the job ends, and return why it ended. Raises ListenRefused."""
     server = FrontierServer(target.name, frontier, settings)
     server.start()
     announce(server.address)
@@ -139,8 +139,10 @@ def serve_until(
     try:
         while True:
             look = look_at(target, frontier)
-            if look.state is FeedState.ENDED or stop.wait(_LOOK_SECONDS):
+            if look.state is FeedState.ENDED:
                 return look
+            if stop.wait(_LOOK_SECONDS):
+                return FeedLook(FeedState.ENDED, AS_ASKED)
     finally:
         server.stop()
 
@@ -149,10 +151,12 @@ def _abort(context: grpc.ServicerContext, refusal: CallRefused) -> None:
     context.abort(grpc.StatusCode[refusal.code], str(refusal))
 
 
-def _address(peer: str) -> str:
+def address_of(peer: str) -> str:
     """Return the IP address in gRPC's name of a client, such as `ipv4:127.0.0.1:4711` or `ipv6:%5B::1%5D:4711`."""
     host = unquote(peer).partition(":")[2].rpartition(":")[0].removeprefix("[").removesuffix("]")
     try:
-        return str(ipaddress.ip_address(host))
+        found = ipaddress.ip_address(host)
     except ValueError:
         return ""
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(mapped or found)

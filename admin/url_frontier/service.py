@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from itertools import count, islice
 from time import time
@@ -21,6 +23,7 @@ from admin.url_frontier import urlfrontier_pb2 as messages
 from admin.url_frontier.items import candidate_of, info, info_of, is_seed, outcome_of
 from archive.settings.urlfrontier import UrlFrontierSettings
 from archive.url import UrlError, canonical, host_of
+from frontier.control import FOREVER_SECONDS
 from frontier.definition.job import Seed
 from frontier.definition.scope import Accepted, Rejected, ScopeDecision
 from frontier.lease import Lease
@@ -43,6 +46,7 @@ _PAGE: Final = 100
 _MOST_PAGE: Final = 10_000
 _LOOKED_AT: Final = 1_000
 """The number of URLs between two looks whether the client is still there."""
+_HOST: Final = re.compile(r"[^\s/?#@\x00-\x1f\x7f]{1,260}")
 _DELETED: Final = "deleted by a client of URLFrontier"
 _PAUSED: Final = "paused by a client of URLFrontier"
 _ALL: Final[tuple[UrlState, ...]] = ("queued", "leased", "failed", "excluded")
@@ -84,32 +88,31 @@ class FrontierService:
     def GetURLs(self, asked: messages.GetParams, context: CallContext) -> Iterator[messages.URLInfo]:
         """Lease URLs and yield them. The call ends when no further URL may be visited now."""
         self._check_crawl(asked.crawlID)
+        key = self._host(asked.key) if asked.key else ""
         seconds = min(asked.delay_requestable or _LEASE_SECONDS, _MOST_LEASE_SECONDS)
-        per_queue = asked.max_urls_per_queue or self._settings.most_urls
-        most_queues = (1 if asked.key else asked.max_queues) or self._settings.most_urls
-        if asked.key:
+        # Politeness hands out no more URLs of a host at a time.
+        per_queue = min(asked.max_urls_per_queue or _MOST_PAGE, self._frontier.politeness.per_host)
+        most_queues = (1 if key else asked.max_queues) or self._settings.most_urls
+        if key:
             self._frontier.sweep()  # an expired lease would keep the host from being looked at
-        given: dict[str, int] = {}
+        given = Counter[str]()
         spare: list[Lease] = []
+        full_queues = number = 0
         try:
-            for _ in range(self._settings.most_urls + _MOST_SPARE):
-                if len(spare) >= _MOST_SPARE or sum(given.values()) >= self._settings.most_urls:
-                    return
-                if len(given) == most_queues and min(given.values()) >= per_queue:
-                    return
+            while number < self._settings.most_urls and len(spare) < _MOST_SPARE and full_queues < most_queues:
                 if not context.is_active():
                     return
-                if asked.key and not self._frontier.outside.bring_forward(
-                    asked.key, self._frontier.politeness.per_host
-                ):
+                if key and not self._frontier.outside.bring_forward(key, self._frontier.politeness.per_host):
                     return
                 lease = self._frontier.claim(self._worker(), lease_seconds=seconds)
                 if not isinstance(lease, Lease):
                     return
                 host = lease.host
-                is_wanted = host == asked.key if asked.key else host in given or len(given) < most_queues
-                if is_wanted and given.get(host, 0) < per_queue:
-                    given[host] = given.get(host, 0) + 1
+                is_wanted = host == key if key else host in given or len(given) < most_queues
+                if is_wanted and given[host] < per_queue:
+                    given[host] += 1
+                    number += 1
+                    full_queues += given[host] == per_queue
                     yield info_of(lease, self._job)
                 else:
                     spare.append(lease)
@@ -173,7 +176,7 @@ class FrontierService:
             return self._put_not_leased(url, item.refetchable_from_date)
         outcome = outcome_of(found, lease, self._frontier.outside.delay(lease.host))
         if item.refetchable_from_date:
-            rest = min(max(item.refetchable_from_date - time(), 0), 10 * 365 * 86_400)
+            rest = min(max(item.refetchable_from_date - time(), 0), FOREVER_SECONDS)
             ending = self._frontier.visit_again(lease, outcome, rest)
         else:
             ending = self._frontier.finish(lease, outcome)
@@ -233,7 +236,7 @@ class FrontierService:
             for report in self._frontier.reports.urls(state):
                 if next(looked_at) % _LOOKED_AT == 0 and not context.is_active():
                     return
-                if report.candidate is None or (key and host_of(report.candidate.url) != key):
+                if report.candidate is None or (key and host_of(report.candidate.url) != key.lower()):
                     continue
                 url = report.candidate.url
                 if part in (url.lower() if ignore_case else url):
@@ -252,7 +255,7 @@ class FrontierService:
         """Return the counts of the job, or those of a host."""
         self._check_crawl(asked.crawlID)
         if asked.key:
-            host = self._frontier.outside.host_counts(asked.key)
+            host = self._frontier.outside.host_counts(self._host(asked.key))
             counts = {"pages": host.pages, "bytes": host.bytes}
             return messages.Stats(
                 size=0 if host.aside else host.queued,
@@ -277,27 +280,26 @@ class FrontierService:
     def DeleteQueue(self, asked: messages.QueueWithinCrawlParams, context: CallContext) -> messages.Long:
         """Set a host aside: its URLs count as excluded. Return their number. BlockQueueUntil with 0 undoes this."""
         self._check_crawl(asked.crawlID)
-        if not asked.key:
-            raise CallRefused("INVALID_ARGUMENT", "key is empty; name the host whose queue is deleted")
-        queued = self._frontier.outside.host_counts(asked.key).queued
-        was_new = self._frontier.controls.set_host_aside(asked.key, _DELETED)
+        host = self._host(asked.key)
+        queued = self._frontier.outside.host_counts(host).queued
+        was_new = self._frontier.controls.set_host_aside(host, _DELETED)
         return messages.Long(value=queued if was_new else 0)
 
     def BlockQueueUntil(self, asked: messages.BlockQueueParams, context: CallContext) -> messages.Empty:
         """Block a host for all jobs until a time; 0 ends the block and takes a deleted queue back."""
         self._check_crawl(asked.crawlID)
-        if not asked.key:
-            raise CallRefused("INVALID_ARGUMENT", "key is empty; name the host that is blocked")
+        host = self._host(asked.key)
         if (seconds := asked.time - time()) > 0:
-            self._frontier.controls.block_host(asked.key, min(seconds, 10 * 365 * 86_400))
+            self._frontier.controls.block_host(host, min(seconds, FOREVER_SECONDS))
         else:
-            self._frontier.controls.wake_host(asked.key)
+            self._frontier.controls.wake_host(host)
         return messages.Empty()
 
     def SetDelay(self, asked: messages.QueueDelayParams, context: CallContext) -> messages.Empty:
         """Let a host, or all hosts, rest so long after each visit of a client, within the bound of the profile."""
         self._check_crawl(asked.crawlID)
-        self._frontier.outside.set_delay(asked.key, asked.delay_requestable)
+        host = self._host(asked.key) if asked.key else ""
+        self._frontier.outside.set_delay(host, asked.delay_requestable)
         return messages.Empty()
 
     # -- the job
@@ -342,6 +344,14 @@ class FrontierService:
     def SetLogLevel(self, asked: messages.LogLevelParams, context: CallContext) -> NoReturn:
         """Refuse the call."""
         raise CallRefused("UNIMPLEMENTED", "log levels can't be changed while the service runs")
+
+    def _host(self, key: str) -> str:
+        """Return the host that a key names. Raises CallRefused for a text that is none."""
+        if not _HOST.fullmatch(key):
+            raise CallRefused(
+                "INVALID_ARGUMENT", f"key = {key[:100]!r} is no host; write one as in www.example.org:8080"
+            )
+        return key.lower()
 
     def _is_crawl(self, crawl: str) -> bool:
         return crawl in ("", DEFAULT_CRAWL) or latest_run(crawl, [self._job]) is not None

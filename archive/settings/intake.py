@@ -7,7 +7,6 @@ from typing import Final
 from pydantic import Field, field_validator
 
 from archive.settings.values.base import Section
-from archive.settings.values.redacted import without_secrets
 
 BROKERS: Final = ("amqp://", "amqps://", "redis://", "rediss://", "redis+socket://")
 
@@ -48,5 +47,5 @@ class IntakeSettings(Section):
     def _scheme_is_known(cls, url: str) -> str:
         if url and not url.startswith(BROKERS):
             known = f"{', '.join(BROKERS[:-1])} or {BROKERS[-1]}"
-            raise ValueError(f"{without_secrets(url)!r} is no broker that can be used; begin it with {known}")
+            raise ValueError(f"begin it with {known}")
         return url

@@ -12,7 +12,8 @@ from typing import Final
 from bench.peers.peer import PeerSetup, RunningPeer, install, wait_for_port
 from bench.process import free_port
 
-_REQUIREMENTS: Final = ("warcprox==2.13.1", "cryptography<46")
+REQUIREMENTS: Final = ("warcprox==2.13.1", "cryptography<46")
+OPTIONS: Final = ("--gzip", "--base32", "--prefix", "bench", "--stats-db-file", "/dev/null", "--quiet")
 
 
 class Warcprox:
@@ -24,7 +25,7 @@ class Warcprox:
 
     def prepare(self) -> None:
         """Make its virtual environment."""
-        self._bin = install(self.name, *_REQUIREMENTS)
+        self._bin = install(self.name, *REQUIREMENTS)
 
     def start(self, wanted: PeerSetup) -> RunningPeer:
         """Start it on a free port."""
@@ -33,9 +34,9 @@ class Warcprox:
         command = [
             str(self._bin / "warcprox"),
             *("--address", "127.0.0.1", "--port", str(port)),
-            *("--dir", str(folder / "warcs"), "--gzip", "--base32", "--prefix", "bench"),
+            *("--dir", str(folder / "warcs"), *OPTIONS),
             *("--cacert", str(folder / "ca.pem"), "--certs-dir", str(folder / "certs")),
-            *("--dedup-db-file", str(folder / "dedup.sqlite"), "--stats-db-file", "/dev/null", "--quiet"),
+            *("--dedup-db-file", str(folder / "dedup.sqlite")),
         ]
         with log.open("wb") as output:
             process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)

@@ -67,7 +67,7 @@ class MissingPages:
         """Return how the site answers to a URL that does not exist; None when it says so, or does not answer."""
         url = missing_url(folder)
         asked = replace(lease, url=url, hop_path=extend(lease.hop_path, "P"), via=lease.url)
-        checking = replace(order, url=url, hop_path=asked.hop_path, via=lease.url)
+        checking = replace(order, url=url, hop_path=asked.hop_path, via=lease.url, attempt=1)
         decision = self._rules.decide(asked, checking)
         if decision.code is not None:
             return None

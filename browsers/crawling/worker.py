@@ -22,20 +22,18 @@ from archive import crawl_log
 from archive.crawl_log import CrawlLog, LogLine
 from archive.dates import now_micros
 from archive.json_text import compact_json
-from archive.settings import BrowserSettings
+from archive.settings import BrowserSettings, LogSettings
 from archive.settings.load import Settings
 from browsers.crawling.heartbeat import LeaseHeartbeat
 from browsers.crawling.missing_pages import MissingPages
-from browsers.engines.choice import proxy_trust
 from browsers.engines.interface import BrowserMissing
 from browsers.links.headers import REDIRECTS
 from browsers.logins.login_book import LoginBook
-from browsers.logins.plain_login import PlainLogin
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.plain.chain_cookies import ChainCookies
 from browsers.plain.own_redirects import OwnRedirects
 from browsers.plain.robots_rules import RobotsDecision, RobotsRules
-from browsers.plain.visitor import PlainVisitor
+from browsers.plain.visitor import PlainVisitor, RequestLogins
 from browsers.proxying.control_client import Control, SessionRequest, check_session, read_token
 from browsers.visit import (
     FleetMisconfigured,
@@ -51,6 +49,7 @@ from frontier.definition.job import BEHAVIOR_FOLDER, Profile
 from frontier.definition.scope import CHAINS, REDIRECT_CHAIN, Candidate, Rejected, ScopeDecision, is_embedded
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
+from frontier.links.log import LinkLog
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
@@ -105,6 +104,7 @@ class Worker:
         log_dir: str | None = None,
         pages: BrowserSettings | None = None,
         renders: bool = False,
+        logs: LogSettings | None = None,
     ) -> None:
         """Start nothing yet. With `renders`, the worker takes the job's queue of renders, and needs a ghost."""
         self.tally = WorkerTally()
@@ -120,7 +120,10 @@ class Worker:
         self._heartbeat = heartbeat
         self._log_dir = log_dir
         self._pages = pages or BrowserSettings()
-        self._crawl_log = CrawlLog(Path(log_dir)) if log_dir else None
+        logs = logs or LogSettings()
+        self._crawl_log = CrawlLog(Path(log_dir), rotate_bytes=logs.rotate_bytes) if log_dir else None
+        if log_dir and logs.links == "on":
+            frontier.link_log = LinkLog(Path(log_dir), logs)
         self._lock = threading.Lock()
         self._own_redirects = OwnRedirects(frontier, rules, stop)
         self._missing = MissingPages(frontier, rules, stop, self._note_check) if self._pages.soft_404_check else None
@@ -215,6 +218,9 @@ class Worker:
         links = _links(visit)
         candidates = [_candidate(reached, link, visit) for link in links if link.hop not in left_hops]
         added = self._persist(lambda: self._frontier.add(candidates, lease))
+        changes = [(link.url, link.changed) for link in links if link.changed is not None]
+        if changes:
+            self._persist(lambda: self._frontier.note_changes(changes))
         if is_rendered_later:
             embeds = [reached.candidate(link.url, link.hop) for link in links if link.hop in left_hops]
             self._persist(lambda: self._frontier.renders.add(lease, embeds, links=len(added)))
@@ -279,7 +285,7 @@ class Worker:
             via=lease.via or "",
             source=lease.source or "",
             mime=mime,
-            annotations=annotations,
+            annotations=annotations if annotates else (*crawl_log.try_notes(lease.attempt), *annotations),
             extra={crawl_log.ANNOTATES: True} if annotates else {},
         )
         self._crawl_log.append([line.text()])
@@ -350,6 +356,7 @@ class Worker:
             source=lease.source,
             log_dir=self._log_dir,
             cookies=lease.cookies,
+            attempt=lease.attempt,
         )
 
 
@@ -390,7 +397,7 @@ def run_worker(
             check_session(port, SessionRequest(frontier.job.collection, frontier.job.name, log_dir=log_dir))
         has_ghost = renders or needs_ghost(frontier.sheets)
         logins = _logins(settings, profile)
-        sent = PlainLogin(logins) if logins else None
+        sent = _plain_login(logins) if logins else None
         guesses = profile.guessed_links == "on"
         plain = PlainVisitor(
             settings,
@@ -428,6 +435,7 @@ def run_worker(
             log_dir=log_dir,
             pages=settings.browsers,
             renders=renders,
+            logs=settings.logs,
         )
         visits = "renders" if renders else profile.visitor
         log.info("worker %s begins: job %s, visitor %s, %d visits at once", name, job, visits, concurrency)
@@ -493,6 +501,7 @@ def _ghost(
 
     The ghost's modules are imported only here, since most jobs do not need them.
     """
+    from browsers.engines.choice import proxy_trust
     from browsers.ghosts.ghost import Ghost
 
     ghost = Ghost(settings, controls, proxy_trust(settings.home, proxy), headers, logins=logins)
@@ -509,6 +518,13 @@ def _logins(settings: Settings, profile: Profile) -> LoginBook:
     except ProfileUnusable as error:
         log.error("%s", error)
         raise FleetUnavailable("no-browser-profile") from error
+
+
+def _plain_login(logins: LoginBook) -> RequestLogins:
+    """Return the logins for the plain crawler, whose module is imported only here, since most jobs have no login."""
+    from browsers.logins.plain_login import PlainLogin
+
+    return PlainLogin(logins)
 
 
 def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutcome:

@@ -75,8 +75,8 @@ def visit_of(page_visit: PageVisit, found: LinkCollector, report: SessionCounts 
 
 
 def _text_digest(snapshot: PageSnapshot) -> str:
-    """Return the digest of the page's visible text, which does not change with the names of its scripts."""
-    text = snapshot.text_final or snapshot.text
+    """Return the digest of the page's visible text, or of its DOM when there is no text."""
+    text = snapshot.text_final or snapshot.text or snapshot.dom
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if text is not None else ""
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 from urllib.parse import quote, urljoin
 
+from archive.bounded_memory import BoundedMemory
 from archive.url import MAX_LENGTH, UrlError, canonical
 from browsers.visit import FoundLink, Hop
 
@@ -17,11 +19,14 @@ MAX_WORK: Final = 10_000_000
 links of a thousand characters, and for 40,000 short ones.
 """
 MAX_GUESSES: Final = 1000
-"""Largest number of guessed links of one document."""
+"""Largest number of guessed links of a page or a script. JSON and XML may have as many as other links."""
 _WORK_PER_REFERENCE: Final = 100
 _NO_ADDRESS: Final = ("javascript:", "mailto:", "data:", "tel:", "about:", "blob:", "sms:", "file:", "#")
 _SLASHES: Final = re.compile(r"^(https?:)?/{2,}", re.I)
 _NO_HOST: Final = re.compile(r"(https?:)?//([?#].*)?", re.I | re.S)
+_LONGEST_KNOWN: Final = 500
+_RESOLVED: Final = BoundedMemory[str](20_000, 2_000_000)
+"""URLs of references, since most pages of a site have the same links."""
 
 
 @dataclass(slots=True)
@@ -34,6 +39,7 @@ class LinkCollector:
     limit: int = MAX_LINKS
     takes_guesses: bool = False
     """Texts that only look like URLs are links, too."""
+    guess_limit: int = MAX_GUESSES
     dropped: int = 0
     _work: int = 0
     _guesses: int = 0
@@ -60,15 +66,21 @@ class LinkCollector:
         self._links[url, hop] = FoundLink(url, hop, context)
         self._urls.add(url)
 
+    def date(self, since: int, changed: int) -> None:
+        """Note that the links after the first `since` ones, which are pages or lists, changed at this time in ms."""
+        for key in list(islice(reversed(self._links), max(len(self._links) - since, 0))):
+            if key[1] in ("L", "M"):
+                self._links[key] = replace(self._links[key], changed=changed)
+
     def guess(self, reference: str, context: str, *, base: str | None = None, hop: Hop = "X") -> None:
         """Add a text that looks like a URL, if guesses are taken and the URL has no other link in the document.
 
-        `base` is the URL against which the text is resolved; by default, that of the document. Beyond `MAX_GUESSES`
-        guesses, texts are only counted.
+        `base` is the URL against which the text is resolved; by default, that of the document. Beyond
+        `guess_limit`, texts are only counted.
         """
         if not self.takes_guesses:
             return
-        if self._guesses >= MAX_GUESSES or self._work > MAX_WORK:
+        if self._guesses >= self.guess_limit or self._work > MAX_WORK:
             self.dropped += 1
             return
         self._work += len(base or self.base) + len(reference) + _WORK_PER_REFERENCE
@@ -83,13 +95,31 @@ class LinkCollector:
 
         `base` replaces the base of the document.
         """
+        key = self._key(reference or "", base or self.base)
+        if key and (known := _RESOLVED.get(key)) is not None:
+            return known
+        url = self._resolved(reference, base or self.base)
+        if key and url is not None:
+            _RESOLVED.put(key, url)
+        return url
+
+    def _key(self, reference: str, base: str) -> str:
+        """Return what the URL of a path from the root, or of an absolute URL, depends on; empty for all others."""
+        if len(reference) > _LONGEST_KNOWN or not reference.isascii():
+            return ""
+        if reference.startswith("/"):
+            scheme, _, host, *_ = (*base.split("/", 3), "", "")
+            return f" {scheme}//{host} {reference}"  # an absolute URL is another key, since it begins with no space
+        return reference if reference.startswith(("http://", "https://")) else ""
+
+    def _resolved(self, reference: str | None, base: str) -> str | None:
         text = (reference or "").strip(" \t\r\n\f")
         place, mark, query = text.partition("?")
         text = _SLASHES.sub(r"\1//", place.replace("\\", "/")) + mark + query
         if not text or text[:11].lower().startswith(_NO_ADDRESS) or _NO_HOST.fullmatch(text):
             return None
         try:
-            return canonical(_joined(base or self.base, self._in_document_encoding(text)))
+            return canonical(_joined(base, self._in_document_encoding(text)))
         except (UrlError, ValueError):
             return None
 
@@ -111,6 +141,11 @@ class LinkCollector:
             return quote(char.encode(self.encoding), "")
         except UnicodeEncodeError:
             return f"%26%23{ord(char)}%3B"  # what browsers send for a character that the encoding lacks
+
+    @property
+    def count(self) -> int:
+        """Return the number of links so far."""
+        return len(self._links)
 
     @property
     def links(self) -> tuple[FoundLink, ...]:

@@ -4,11 +4,13 @@ Hop letters and contexts are those of Heritrix: `a/@href`, `img/@srcset`, `style
 at most `collector.MAX_LINKS` links; an annotation counts the others.
 
 Texts that only look like URLs (`browsers.links.guesses`) are links with the hop X. As in Heritrix, those of a script or
-of JSON that a page loads are relative to that page.
+of JSON that a page loads are relative to that page. A page to which a guess leads gives no guesses of its own: guesses
+count neither as pages nor as depth, so a chain of them would go beyond the limits of a job.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -122,19 +124,28 @@ def _search(
             guesses.collect(found, text, "js", own=url)
         case DocumentKind.JSON:
             found.base = _page_of(url, hop_path, via)
+            found.guess_limit = found.limit
             json_data.collect(found, text)
         case DocumentKind.DESCRIPTION:
             json_data.collect_linked(found, text)
         case DocumentKind.PAGE:
             found.encoding = encoding
+            found.takes_guesses = found.takes_guesses and not _is_guessed(hop_path)
             if named != "text/html":
                 xml.collect_instructions(found, text)
             html.collect(found, text, forms=forms, is_xml=named != "text/html")
         case DocumentKind.XML:
             found.encoding = encoding
+            found.takes_guesses = found.takes_guesses and not _is_guessed(hop_path)
+            found.guess_limit = found.limit
             xml.collect(found, text, root)
         case DocumentKind.OTHER:
             pass
+
+
+def _is_guessed(hop_path: str) -> bool:
+    """Return whether a guess, with no link after it, leads to a document."""
+    return "X" in re.split("[LMS]", hop_path)[-1]
 
 
 def _page_of(url: str, hop_path: str, via: str | None) -> str:

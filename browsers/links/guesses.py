@@ -11,7 +11,7 @@ its form is very likely that of a URL. These forms are taken, after escapes such
 
 Heritrix also takes relative paths without a known ending. Most of these are media types, names of classes or parts of
 sentences, so they are left out here. Left out are also names of XML namespaces, templates with braces, keys of objects
-that are relative paths, and texts that the script puts together by `+` and that are not whole.
+that are relative paths, modules of `require()`, and texts that the script puts together by `+` and that are not whole.
 """
 
 from __future__ import annotations
@@ -52,12 +52,14 @@ _RELATIVE: Final = re.compile(rf"(?:\.{{1,2}}/)*+(?:[\w~%@+-][\w.~%@+-]*+/)*+([\
 _WORD: Final = re.compile(r"[^\W\d_]{2}|\d{3}")
 _BAD_ENDS: Final = ("=", "&", "?", ",", ";", ":", "+", "%", ".", "-", "$", "(", "\\")
 _VOCABULARY: Final = re.compile(
-    r"(?:https?:)?//(?:www\.w3\.org/(?:\d{4}/|ns/|tr/)|schema\.org|ns\.adobe\.com|schemas\.|purl\.org|xmlns\.com"
+    r"(?:https?:)?//(?:www\.w3\.org/(?:\d{4}/|ns/|tr/|xml/)|schema\.org|ns\.adobe\.com|schemas\.|purl\.org|xmlns\.com"
     r"|json-schema\.org|ogp\.me|rdfs?\.|sitemaps\.org|www\.sitemaps\.org|www\.google\.com/schemas|search\.yahoo\.com/mrss"
     r"|www\.itunes\.com/dtds|a9\.com/-/spec|web\.resource\.org|(?:www\.)?example\.(?:com|org|net))",
     re.I,
 )
 """Addresses that are names of namespaces and examples, and that no page shows."""
+_OF_PROGRAMS: Final = re.compile(r"%(?![0-9a-fA-F]{2})|/\.(?!well-known/|\.?/)[^/]")
+"""Marks of texts that are formatted (`%s`), and of hidden files."""
 _OTHER_CODE: Final = ("node_modules/", "webpack/")
 _FILES: Final = """
     asp aspx cfm cgi htm html jhtml jsp jspx php php3 php4 php5 phtml shtml xhtml
@@ -71,6 +73,8 @@ _ENDINGS: Final = frozenset(_FILES.split())
 """Endings of file names by which a relative path is known."""
 _CODE: Final = frozenset(("js", "json", "mjs"))
 """Endings that names of programs have, too, such as Node.js. Names of files in lower case are taken."""
+_REQUIRE: Final = re.compile(r"\brequire(?:\.resolve)?\($")
+"""A module that a bundler has put into the same file, or that only a server can load."""
 _IMPORT: Final = re.compile(r"(?:\bfrom|\bimport|\bimport\s?\()\s{0,3}$")
 
 
@@ -89,8 +93,8 @@ def collect(found: LinkCollector, script: str, context: str, *, own: str | None 
         if reference is None:
             continue
         start, end = quoted.start() - 1, quoted.end() + 1
-        before, after = text[max(start - 12, 0) : start].rstrip(), text[end : end + 4].lstrip()
-        if _is_whole(reference, before[-1:], after[:1]):
+        before, after = text[max(start - 20, 0) : start].rstrip(), text[end : end + 4].lstrip()
+        if _is_whole(reference, before[-1:], after[:1]) and not _REQUIRE.search(before):
             found.guess(reference, context, base=own if own and _IMPORT.search(before) else None)
 
 
@@ -102,7 +106,7 @@ def likely(text: str) -> str | None:
     text = text.replace("&amp;", "&").strip()
     if _SCHEME_IN_PERCENT.match(text):
         text = unquote(text)
-    if not 2 <= len(text) <= MAX_GUESS or "\\" in text or text.endswith(_BAD_ENDS):
+    if not 2 <= len(text) <= MAX_GUESS or "\\" in text or text.endswith(_BAD_ENDS) or _OF_PROGRAMS.search(text):
         return None
     if _BARE_HOST.match(text):
         text = f"http://{text}"

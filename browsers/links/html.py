@@ -64,10 +64,10 @@ class _Guessed:
     _texts: list[tuple[Callable[[LinkCollector, str, str], None], str, str]] = field(default_factory=list)
 
     def add(self, search: Callable[[LinkCollector, str, str], None], text: str, context: str) -> None:
-        """Keep a text for the search."""
-        if self.found.takes_guesses and 0 < len(text) <= self._room:
+        """Keep a text, or as much of it as there is room for."""
+        if self.found.takes_guesses and text and self._room > 0:
+            self._texts.append((search, text[: self._room], context))
             self._room -= len(text) + _COST
-            self._texts.append((search, text, context))
 
     def collect(self) -> None:
         """Search the texts."""
@@ -132,7 +132,7 @@ def _lazy(found: LinkCollector, name: str, value: str, context: str) -> None:
     text = value.strip()
     if text[:10].lower().startswith(("url(", "image-set(", "linear-")):
         css.collect(found, text, context)
-    elif name in SURE or (("/" in text or "." in text) and not any(char in text for char in "{}<>|\"'")):
+    elif name in SURE or guesses.likely(text) is not None:
         found.add(text, "E", context)
 
 

@@ -31,6 +31,7 @@ MAX_STREAMS: Final = 500
 """Compressed streams that are looked at in such a file."""
 _MAX_STREAM: Final = 1_000_000
 _CONTEXT: Final = "pdf/@URI"
+_UNREAD: Final = "pdf-unread"
 _MAGIC: Final = b"%PDF-"
 _HEAD: Final = 1024
 _MAY_HAVE: Final = (b"/URI", b"ObjStm", b"/GoToR", b"/Launch", b"/SubmitForm")
@@ -69,7 +70,11 @@ def collect(found: LinkCollector, data: bytes) -> str | None:
 def _read(data: bytes) -> tuple[list[str], str | None]:
     """Return the addresses that pypdf finds in time, and a note when it does not come to its end."""
     command = [sys.executable, "-I", str(_CHILD), str(SECONDS)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+    try:
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:  # the machine has no room for another process
+        return [], _UNREAD
+    with child:
         try:
             told, _ = child.communicate(data, timeout=SECONDS)
         except subprocess.TimeoutExpired:
@@ -81,7 +86,7 @@ def _read(data: bytes) -> tuple[list[str], str | None]:
             addresses.append(str(json.loads(line)))
         except ValueError:
             continue  # the last line of a process that was ended
-    return addresses, "pdf-unread" if child.returncode else None
+    return addresses, _UNREAD if child.returncode else None
 
 
 def _searched(data: bytes) -> Iterator[str]:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from html import unescape
 from typing import Final
 from urllib.parse import urlsplit
@@ -48,6 +51,21 @@ ATTRIBUTES: Final[Mapping[str, tuple[str, Hop]]] = {
     "thumbnail": ("url", "E"),
 }
 """Elements with an attribute that is a URL (Atom, RSS, Media RSS, alternate languages in sitemaps)."""
+
+
+_ENTRIES: Final = frozenset(("url", "sitemap", "item", "entry"))
+"""Elements that describe one page or list."""
+_DATES: Final = frozenset(("lastmod", "pubdate", "published", "updated", "modified", "date"))
+"""Elements of an entry whose text is a date (sitemaps, RSS, Atom, Dublin Core)."""
+_LONGEST_DATE: Final = 60
+
+
+@dataclass(slots=True)
+class _Entry:
+    """The entry that is being read began after so many links, and changed at this time."""
+
+    since: int = 0
+    changed: int | None = None
 
 
 class _Refused(Exception):
@@ -94,13 +112,22 @@ def _read_xml(found: LinkCollector, data: bytes, root: str) -> None:
     parser = expat.ParserCreate(namespace_separator=None)
     parser.buffer_text = True
     text: list[str] = []
+    entry = _Entry()
 
     def start(name: str, attributes: dict[str, str]) -> None:
         text.clear()
+        if _local(name).lower() in _ENTRIES:
+            entry.since, entry.changed = found.count, None
         _add_attribute(found, _local(name), attributes)
 
     def end(name: str) -> None:
-        _add_text(found, name, "".join(text), root)
+        said = "".join(text)
+        _add_text(found, name, said, root)
+        if _local(name).lower() in _DATES:
+            entry.changed = latest(entry.changed, said)
+        elif _local(name).lower() in _ENTRIES and entry.changed is not None:
+            found.date(entry.since, entry.changed)
+            entry.since, entry.changed = found.count, None  # no link is dated twice
         text.clear()
 
     def refuse(*_: object) -> None:
@@ -112,6 +139,19 @@ def _read_xml(found: LinkCollector, data: bytes, root: str) -> None:
     parser.EntityDeclHandler = refuse
     parser.AttlistDeclHandler = refuse
     parser.Parse(data, True)
+
+
+def latest(known: int | None, text: str) -> int | None:
+    """Return the later one of a time in ms since 1970 and the date that a text is, by ISO 8601 or RFC 5322."""
+    text = text.strip()
+    if not text or len(text) > _LONGEST_DATE:
+        return known
+    try:
+        found = datetime.fromisoformat(text) if text[:4].isdecimal() else parsedate_to_datetime(text)
+        moment = round(1000 * (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, TypeError, IndexError, OverflowError):  # email.utils raises all of these
+        return known
+    return max(moment, known or 0)
 
 
 def _read_tag_soup(found: LinkCollector, text: str, root: str) -> None:

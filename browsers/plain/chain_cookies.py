@@ -11,11 +11,12 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from http.cookiejar import Cookie
-from typing import Any, Final
-
-import httpx
+from typing import TYPE_CHECKING, Any, Final
 
 from archive.json_text import compact_json
+
+if TYPE_CHECKING:
+    import httpx  # its code is loaded when the first redirect sets a cookie
 
 MAX_COOKIES: Final = 30
 MAX_TEXT: Final = 8_000
@@ -51,6 +52,8 @@ class ChainCookies:
         """Return the value of the field Cookie for a URL; empty without a cookie for the URL."""
         if not self.rows:
             return ""
+        import httpx
+
         request = httpx.Request("GET", url)
         _jar(self.rows).set_cookie_header(request)
         return str(request.headers.get("cookie", ""))
@@ -63,6 +66,8 @@ class ChainCookies:
         fields = [field for field in fields[:MAX_COOKIES] if field.isascii() and field.isprintable()]
         if not fields:
             return replace(self, steps=self.steps + 1) if self.rows else self
+        import httpx
+
         jar = _jar(self.rows)
         answer = httpx.Response(302, headers=[("set-cookie", field) for field in fields])
         answer.request = httpx.Request("GET", url)
@@ -83,6 +88,8 @@ class ChainCookies:
 
 
 def _jar(rows: Iterable[_Row]) -> httpx.Cookies:
+    import httpx
+
     cookies = httpx.Cookies()
     for name, value, domain, is_named, is_below, path, is_secure in rows:
         cookies.jar.set_cookie(

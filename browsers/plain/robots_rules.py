@@ -15,7 +15,7 @@ from browsers.plain.visitor import PlainAnswer, SiteFailure
 from browsers.visit import VisitOrder
 from frontier.lease import Lease, extend
 from frontier.queue import Frontier
-from frontier.robots import MAX_BYTES, MAX_REDIRECTS, Robots, robots_url
+from frontier.robots.rules import MAX_BYTES, MAX_REDIRECTS, Robots, robots_url
 
 _OF_THE_HOST: Final = frozenset((crawl_log.DNS_LOOKUP, crawl_log.CONNECT, crawl_log.DNS, crawl_log.BLOCKED))
 """Failures that any other URL of the host would have, too."""

@@ -17,10 +17,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final, Literal, Protocol
-
-import httpx
 
 from archive import crawl_log
 from archive.http.content_coding import decode
@@ -38,6 +35,13 @@ from browsers.plain.chain_cookies import ChainCookies
 from browsers.proxying import outcomes
 from browsers.proxying.control_client import Control, ProxySession, SessionRequest
 from browsers.proxying.outcomes import ERROR_HEADER
+from browsers.proxying.proxy_connection import (
+    AnswerUnreadable,
+    ConnectionLost,
+    ProxyConnections,
+    ProxyResponse,
+    ProxyUnreachable,
+)
 from browsers.proxying.rendezvous import ranked
 from browsers.visit import (
     UNRECORDED,
@@ -141,7 +145,7 @@ class PlainVisitor:
         self._unreachable: dict[str, float] = {}
         """The time (monotonic seconds) from which a control address is tried in its turn again."""
         self._lock = threading.Lock()
-        self._http = _client(settings, connections)
+        self._http = ProxyConnections(_CONNECT_SECONDS, connections)
 
     def visit(self, order: VisitOrder) -> Visit:
         """Return the status of the site with the links of its response, or a negative code."""
@@ -215,14 +219,14 @@ class PlainVisitor:
         for last_try in (False, True):
             try:
                 answer = self._exchanged(order, session, keep)
-            except httpx.ReadTimeout as error:
+            except TimeoutError as error:
                 raise SiteFailure(crawl_log.TIMEOUT, "timeout") from error
-            except (httpx.RemoteProtocolError, httpx.ReadError) as error:
-                if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in str(error):
-                    raise SiteFailure(crawl_log.BAD_URL, "unreadable") from error
+            except AnswerUnreadable as error:
+                raise SiteFailure(crawl_log.BAD_URL, "unreadable") from error
+            except ConnectionLost as error:
                 if last_try:
                     raise SiteFailure(crawl_log.LOST, "lost") from error
-            except httpx.TransportError as error:
+            except ProxyUnreachable as error:
                 self._forget(order, control)  # a new proxy process does not have the session
                 raise FleetUnavailable("proxy-unreachable") from error
             else:
@@ -243,16 +247,9 @@ class PlainVisitor:
         self, order: VisitOrder, session: ProxySession, keep: int | None, sent: Mapping[str, str]
     ) -> PlainAnswer:
         began = time.monotonic()
-        request = self._http.build_request(
-            "GET",
-            f"http://{session.address}/",
-            headers=sent,
-            extensions={"target": order.url.encode("ascii")},
-            timeout=self._timeout(order),
-        )
-        response = self._http.send(request, stream=True)
+        response = self._http.ask(session.host, session.port, order.url, sent, self._silence(order))
         try:
-            headers = {name.lower(): value for name, value in response.headers.items()}
+            headers = response.headers
             if keep is None:
                 keep = self._settings.browsers.max_page_bytes
                 searches = may_have_links(order.url, headers, order.hop_path, guesses=self._guesses)
@@ -266,10 +263,9 @@ class PlainVisitor:
                 digest.update(headers.get("location", "").encode("utf-8", "surrogatepass"))
         finally:
             response.close()
-        sets_cookies = response.status_code in REDIRECTS and "set-cookie" in headers
-        cookies = tuple(response.headers.get_list("set-cookie")) if sets_cookies else ()
+        cookies = response.values("set-cookie") if response.status in REDIRECTS else ()
         text = digest.hexdigest() if digest is not None else ""
-        return PlainAnswer(response.status_code, headers, body, length, _elapsed_ms(began), cookies, text)
+        return PlainAnswer(response.status, headers, body, length, _elapsed_ms(began), cookies, text)
 
     def _cookies_after(self, order: VisitOrder, answer: PlainAnswer) -> str:
         """Return the cookies for the target of a redirect; none for another answer.
@@ -283,13 +279,16 @@ class PlainVisitor:
     def _has_own_cookies(self, order: VisitOrder) -> bool:
         return self._has_login(order) or "cookie" in self._own_names
 
-    def _timeout(self, order: VisitOrder) -> httpx.Timeout:
-        """Return the timeouts of the request. Those for a part of a page are shorter than the proxy's."""
-        if not is_embed(order.hop_path):
-            return self._http.timeout
+    def _silence(self, order: VisitOrder) -> float:
+        """Return the seconds for which the proxy may be silent. Those for a part of a page are less than the proxy's.
+
+        For another URL, the time is a little longer than the proxy's, so that the error of the proxy arrives.
+        """
         proxy = self._settings.proxy
-        turn = proxy.host_delay_wait_seconds if proxy.host_delay else 0.0
-        return httpx.Timeout(self._settings.browsers.embed_seconds + turn, connect=_CONNECT_SECONDS)
+        if is_embed(order.hop_path):
+            turn = proxy.host_delay_wait_seconds if proxy.host_delay else 0.0
+            return self._settings.browsers.embed_seconds + turn
+        return max(proxy.connect_seconds + proxy.first_byte_seconds, proxy.idle_seconds) + 30
 
     def _checked(self, answer: PlainAnswer, order: VisitOrder, control: Control) -> PlainAnswer:
         """Return an answer of the site. Raises SiteFailure and FleetUnavailable for an answer of the proxy."""
@@ -369,24 +368,8 @@ class PlainVisitor:
             self._sessions.pop(self._key(order, control), None)
 
 
-def _client(settings: Settings, connections: int) -> httpx.Client:
-    """Return a client that adds nothing of its own: no cookies, no redirects, no proxy of the environment.
-
-    It waits a little longer than the proxy, so that the error of the proxy arrives.
-    """
-    proxy = settings.proxy
-    silence = max(proxy.connect_seconds + proxy.first_byte_seconds, proxy.idle_seconds) + 30
-    return httpx.Client(
-        timeout=httpx.Timeout(silence, connect=_CONNECT_SECONDS),
-        limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=20),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        follow_redirects=False,
-        trust_env=False,
-    )
-
-
 def _read(
-    response: httpx.Response,
+    response: ProxyResponse,
     wanted: int,
     seconds: float | None = None,
     *,
@@ -401,7 +384,7 @@ def _read(
     kept, length = bytearray(), 0
     end = None if seconds is None else time.monotonic() + seconds
     try:
-        for piece in response.iter_raw():
+        for piece in response.pieces():
             if end is not None and time.monotonic() > end:
                 raise SiteFailure(crawl_log.TIMEOUT, "endless")
             if not length and not searches and not begins_with_links(piece):
@@ -411,7 +394,7 @@ def _read(
                 digest.update(piece)
             if len(kept) < wanted:
                 kept += piece[: wanted - len(kept)]
-    except (httpx.RemoteProtocolError, httpx.ReadError) as error:
+    except (ConnectionLost, AnswerUnreadable) as error:
         # The proxy closes the connection when the site did, and when it could not keep the response.
         raise SiteFailure(crawl_log.LOST, "short") from error
     return bytes(kept), length
@@ -419,6 +402,7 @@ def _read(
 
 def _facts(order: VisitOrder) -> dict[str, str]:
     facts = {"hop_path": order.hop_path, "hop_via_url": order.via, "seed": order.source, "page_id": str(uuid.uuid4())}
+    facts["attempt"] = str(order.attempt) if order.attempt > 1 else ""
     return {name: value for name, value in facts.items() if value}
 
 

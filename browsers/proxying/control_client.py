@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
-
-import httpx
+from urllib.parse import urlencode
 
 from archive.dates import Micros, parse_date
 from archive.ended_exchange import EndedExchange
+from archive.json_text import compact_json
 from browsers.proxying.outcomes import NOT_KEPT, retry_after
+from browsers.proxying.proxy_connection import AnswerUnreadable, ConnectionLost, ProxyConnections, ProxyUnreachable
 from browsers.visit import FleetMisconfigured, FleetUnavailable, VisitOrder
 
 type RecordType = Literal["resource", "metadata", "conversion"]
@@ -27,6 +28,8 @@ _ANSWER_SECONDS: Final = 60.0
 _REFUSES_US: Final = (401, 403, 421)
 """The control port does not accept the token or the name by which it was asked."""
 _LONGEST_REASON: Final = 500
+_MOST_KEPT: Final = 20
+"""Idle connections that are kept for the next calls."""
 _LONGEST_WAIT: Final = 50.0
 """The control port may wait for exchanges for so long, and still answer in time."""
 
@@ -41,6 +44,8 @@ class SessionRequest:
     page_url: str | None = None
     mode: Literal["record", "replay", "patch", "live"] = "record"
     hop_path: str = ""
+    attempt: str = ""
+    """The number of the try, when it is not the first one."""
     via: str | None = None
     source: str | None = None
     log_dir: str | None = None
@@ -82,6 +87,7 @@ class SessionRequest:
             page_id=page_id,
             page_url=order.url,
             hop_path=order.hop_path,
+            attempt=str(order.attempt) if order.attempt > 1 else "",
             via=order.via,
             source=order.source,
             log_dir=order.log_dir,
@@ -170,12 +176,11 @@ class Control:
 
     def __init__(self, address: str, token: str, *, timeout_seconds: float = _ANSWER_SECONDS) -> None:
         self.address = address
-        self._http = httpx.Client(
-            base_url=f"http://{address}",
-            headers={"Authorization": f"Bearer {token}"},
-            timeout=httpx.Timeout(timeout_seconds, connect=_CONNECT_SECONDS),
-            trust_env=False,
-        )
+        host, _, port = address.rpartition(":")
+        self._host, self._port = host.removeprefix("[").removesuffix("]"), int(port)
+        self._headers = {"Host": address, "Authorization": f"Bearer {token}"}
+        self._timeout_seconds = timeout_seconds
+        self._http = ProxyConnections(_CONNECT_SECONDS, _MOST_KEPT)
 
     def __enter__(self) -> Self:
         return self
@@ -211,11 +216,11 @@ class Control:
         With `finish_files`, the WARC files of its prefix get their final names.
         With `keep_port_seconds`, the proxy breaks the session's connections and keeps its port for so long, if it can.
         """
-        wish = {"params": {"keep_port": f"{keep_port_seconds:g}"}} if keep_port_seconds else {}
+        wish = {"keep_port": f"{keep_port_seconds:g}"} if keep_port_seconds else {}
         if finish_files:
-            wish = {"params": {**wish.get("params", {}), "finish": "1"}}
+            wish["finish"] = "1"
         try:
-            answer = self._call("DELETE", f"/sessions/{session.id}", timeout=wait_seconds, **wish)
+            answer = self._call("DELETE", f"/sessions/{session.id}", timeout=wait_seconds, params=wish)
         except TimeoutError:
             return None
         return SessionCounts.from_json(answer.json())
@@ -259,28 +264,61 @@ class Control:
         """Close the connections. Sessions stay open."""
         self._http.close()
 
-    def _call(self, method: str, path: str, *, timeout: float | None = None, **content: Any) -> httpx.Response:
-        if timeout is not None:
-            content["timeout"] = timeout
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        timeout: float | None = None,
+        params: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        json: Mapping[str, Any] | None = None,
+        content: bytes = b"",
+    ) -> _ControlAnswer:
+        sent, body = {**self._headers, **(headers or {})}, content
+        if json is not None:
+            sent["Content-Type"], body = "application/json", compact_json(json).encode()
+        if method != "GET":
+            sent["Content-Length"] = str(len(body))
+        target = f"{path}?{urlencode(params)}" if params else path
+        seconds = self._timeout_seconds if timeout is None else timeout
         try:
-            answer = self._http.request(method, path, **content)
-        except httpx.ReadTimeout as error:
+            response = self._http.ask(self._host, self._port, target, sent, seconds, method=method, body=body)
+            try:
+                answer = _ControlAnswer(response.status, response.headers, response.body())
+            finally:
+                response.close()
+        except TimeoutError as error:
             if timeout is not None:
                 raise TimeoutError(f"{self.address} did not answer in {timeout:.0f} s") from error
             raise FleetUnavailable("proxy-silent") from error
-        except httpx.HTTPError as error:
+        except (ProxyUnreachable, ConnectionLost, AnswerUnreadable) as error:
             raise FleetUnavailable("proxy-unreachable") from error
-        if answer.is_success:
+        status = answer.status
+        if 200 <= status < 300:
             return answer
-        if answer.status_code == 409 and "port_of" in content.get("json", {}):
+        if status == 409 and json is not None and "port_of" in json:
             raise PortNotKept(answer.json()["error"])
-        if answer.status_code == 503:
+        if status == 503:
             raise FleetUnavailable("not-accepting", retry_after(answer.headers))
-        reason, detail = f"control-{answer.status_code}", _said(answer)
-        if answer.status_code in _REFUSES_US:
+        reason, detail = f"control-{status}", _said(answer)
+        if status in _REFUSES_US:
             raise FleetMisconfigured(reason, detail=detail)
-        is_about_content = answer.is_client_error and answer.status_code != 404  # 404: the session ended with its proxy
+        is_about_content = 400 <= status < 500 and status != 404  # 404: the session ended with its proxy
         raise FleetUnavailable(reason, may_be_the_page=is_about_content, detail=detail)
+
+
+@dataclass(frozen=True, slots=True)
+class _ControlAnswer:
+    """An answer of a control port. `headers` have lower-case names."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """Return the value of a body that is JSON. Raises ValueError."""
+        return json.loads(self.body)
 
 
 def check_session(control: Control, request: SessionRequest) -> None:
@@ -297,12 +335,12 @@ def check_session(control: Control, request: SessionRequest) -> None:
             raise FleetMisconfigured(error.reason, detail=error.detail) from error
 
 
-def _said(answer: httpx.Response) -> str:
+def _said(answer: _ControlAnswer) -> str:
     """Return the reason in an answer of the control port, on one line."""
     try:
         found = answer.json()["error"]
     except (ValueError, KeyError, TypeError):
-        found = answer.text
+        found = answer.body.decode(errors="replace")
     return " ".join(str(found).split())[:_LONGEST_REASON]
 
 

@@ -30,14 +30,13 @@ from publicsuffixlist import PublicSuffixList
 
 from archive.json_text import compact_json
 from archive.url import UrlError, ascii_host
+from frontier.definition.rules.list_files import LIST_FOLDER
 
 MAX_GROUPS: Final = 1_000
 MAX_MEMBERS: Final = 200_000
 """Members of all groups together, with those of the list files."""
 MAX_WILDCARDS: Final = 1_000
 """Members with `*` elsewhere than in a leading `*.`, since each of them is compared with each new host."""
-GROUP_FOLDER: Final = "groups"
-"""Folder of a home with the files that `groups` of profiles name."""
 MAX_LIST_BYTES: Final = 16_000_000
 """Most bytes of a list file."""
 _LONGEST_LINE: Final = 100_000
@@ -270,7 +269,7 @@ def _file_of(member: str) -> str:
     name = member.removeprefix(_LIST)
     if not _FILE.fullmatch(name):
         raise ValueError(
-            f"{member[:100]!r} names no file of the home's folder `{GROUP_FOLDER}`; write for example list:platform.txt"
+            f"{member[:100]!r} names no file of the home's folder `{LIST_FOLDER}`; write for example list:platform.txt"
         )
     return name
 

@@ -23,8 +23,8 @@ from archive.names.name_rules import NAME_PATTERN
 from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, BrowserStorage, ServiceWorkers
 from archive.url import UrlError, canonical
 from frontier.definition.groups import MAX_GROUPS, check_group_line
-from frontier.definition.pattern_index import is_plainly_valid
-from frontier.definition.rules import MAX_RULES, parse_rule
+from frontier.definition.rules.chain import MAX_RULES, parse_rule
+from frontier.definition.rules.pattern_index import is_plainly_valid
 from frontier.definition.sheets import (
     MAX_SHEETS,
     PageRules,
@@ -453,7 +453,9 @@ class Profile(_Frozen):
     )
     revisit: RevisitRules = RevisitRules()
     robots: Literal["obey", "ignore"] | None = Field(
-        None, title="robots.txt", description="whether robots.txt is obeyed; none follows the setting frontier.robots"
+        None,
+        title="robots.txt",
+        description="whether robots.txt is obeyed; none follows the setting frontier.robots",
     )
     behaviors: tuple[BehaviorName, ...] | None = Field(
         None,

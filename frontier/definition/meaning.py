@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from frontier.definition.job import Profile
-from frontier.definition.rules import file_problem, list_file_of, parse_rule
+from frontier.definition.rules.chain import file_problem, list_file_of, parse_rule
 from frontier.definition.yaml_document import YamlPath
 
 CONTACT: Final = re.compile(r"https?://[^\s/]+\.[^\s]+|[^\s@<(]+@[^\s@>)]+\.[^\s@>)]+", re.ASCII)

@@ -15,10 +15,10 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from frontier.definition.job import JobError, Profile, problem_text, wrong_headers
-from frontier.definition.list_files import is_plain_name
 from frontier.definition.meaning import meaning_problems
 from frontier.definition.profile_files import EXTENDS, LineOf, ProfileUnreadable, assembled
-from frontier.definition.rules import list_file_of, with_list_file
+from frontier.definition.rules.chain import list_file_of, with_list_file
+from frontier.definition.rules.list_files import is_plain_name
 from frontier.definition.yaml_document import YamlPath
 
 _REMOVED_KEYS: Final = {"behaviours": "the key behaviors has the names of those to run; leave it out for all"}
@@ -46,8 +46,10 @@ class ProfileProblem:
     @property
     def text(self) -> str:
         """Return file, line and message in one line."""
-        place = f"{self.file}{f' line {self.line}' if self.line is not None else ''}: " if self.file else ""
-        return f"{place}{'warning: ' if self.is_warning else ''}{self.message}"
+        if self.file is None or self.message.startswith(f"profile {self.file} "):
+            return self.message
+        line = f" line {self.line}" if self.line is not None else ""
+        return f"profile {self.file}{line}: {'warning: ' if self.is_warning else ''}{self.message}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from frontier.definition.list_files import is_plain_name
-from frontier.definition.rules import list_file_of, with_list_file
+from frontier.definition.rules.chain import list_file_of, with_list_file
+from frontier.definition.rules.list_files import is_plain_name
 from frontier.definition.toml_lines import toml_lines
 from frontier.definition.yaml_document import MAX_BYTES, YamlPath, YamlRefused, read_document
 

@@ -27,13 +27,14 @@ from typing import Final, Literal, Protocol
 
 from publicsuffixlist import PublicSuffixList
 
+from archive.fast_frozen import fast_frozen
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, ScopeKind
-from frontier.definition.rules import RuleChain, RuleDecision
+from frontier.definition.rules.chain import RuleChain, RuleDecision
+from frontier.definition.rules.surts import authority_of, coerced, parents, without_port
+from frontier.definition.rules.url_patterns import UrlPatterns
+from frontier.definition.rules.url_shape import path_segments, repeats
 from frontier.definition.sheets import LONGEST_URL
-from frontier.definition.surts import authority_of, coerced, parents, without_port
-from frontier.definition.url_patterns import UrlPatterns
-from frontier.definition.url_shape import path_segments, repeats
 
 LINK_HOPS: Final = "LMS"
 """Hops to another page (link, sitemap entry, form). Only these count as depth."""
@@ -57,7 +58,7 @@ class Priority(IntEnum):
     STANDARD = 2
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Candidate:
     """A candidate is a URL that may be visited, with its origin.
 
@@ -79,7 +80,7 @@ class Candidate:
     """Cookies that a chain of redirects has set so far, as `browsers.plain.chain_cookies` writes them."""
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Accepted:
     """A candidate is in scope. Its URL is canonical, and `rule` accepted it."""
 
@@ -87,7 +88,7 @@ class Accepted:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Rejected:
     """A candidate is rejected for a reason of one word. `rule` rejected it."""
 
@@ -108,6 +109,8 @@ class ScopeStep:
     reason: str = ""
     rule: str = ""
     is_built_in: bool = True
+    is_final: bool = False
+    """The step comes before the rules of the profile, so that no rule takes in a URL that the step rejects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,8 @@ class ScopeBounds:
     max_path_repeats: int
 
 
-_BOUND_KEYS: Final = tuple(each.name for each in fields(ScopeBounds))
+BOUND_KEYS: Final = tuple(each.name for each in fields(ScopeBounds))
+"""Keys of the profile that a sheet may set for the scope of some URLs."""
 _FINAL: Final = ("Canonical", "TooLong", "RejectByOperator", "Chain")
 """These built-in steps come before the profile's rules. No rule takes in a URL that one of them rejects."""
 
@@ -137,9 +141,9 @@ class Scope:
         self._exclude = UrlPatterns(job.profile.exclude)
         self._rejects = UrlPatterns()
         self._rules = RuleChain(job.profile.rules)
-        self._sheets = job.profile.page_rules()
-        self._bounds = ScopeBounds(*(getattr(job.profile, key) for key in _BOUND_KEYS))
-        self._has_sheets = self._sheets.may_set(*_BOUND_KEYS)
+        self.sheets = job.profile.page_rules()
+        self._bounds = ScopeBounds(*(getattr(job.profile, key) for key in BOUND_KEYS))
+        self._has_sheets = self.sheets.may_set(*BOUND_KEYS)
         self.widen(seed.url for seed in job.seeds)
 
     def widen(self, seeds: Iterable[str]) -> None:
@@ -205,10 +209,10 @@ class Scope:
         try:
             url = canonical(candidate.url)
         except UrlError as error:
-            yield ScopeStep("Canonical", "reject", _no_url(candidate.url), str(error))
+            yield ScopeStep("Canonical", "reject", _no_url(candidate.url), str(error), is_final=True)
             return
         candidate = _with_url(candidate, url)
-        yield ScopeStep("Canonical", "pass")
+        yield ScopeStep("Canonical", "pass", is_final=True)
         bounds, segments = self._bounds_of(url), path_segments(url)
         for name, decision in (
             ("TooLong", self._too_long(candidate)),
@@ -244,7 +248,7 @@ class Scope:
     def _lists(self) -> Iterator[UrlPatterns]:
         yield from (self._include, self._exclude, self._rejects)
         yield from self._rules.patterns()
-        yield from self._sheets.patterns()
+        yield from self.sheets.patterns()
 
     def _built_in(self, candidate: Candidate) -> ScopeDecision:
         bounds = self._bounds_of(candidate.url) if self._has_sheets else self._bounds
@@ -279,8 +283,8 @@ class Scope:
         return Accepted(candidate, rule) if rule is not None else None
 
     def _bounds_of(self, url: str) -> ScopeBounds:
-        given = self._sheets.values_for(url).given() if self._has_sheets and len(url) <= LONGEST_URL else {}
-        own = {key: given[key] for key in _BOUND_KEYS if key in given}
+        given = self.sheets.values_for(url).given() if self._has_sheets and len(url) <= LONGEST_URL else {}
+        own = {key: given[key] for key in BOUND_KEYS if key in given}
         return replace(self._bounds, **own) if own else self._bounds
 
     def _prefix_of(self, url: str) -> str | None:
@@ -335,13 +339,14 @@ def _ruled(candidate: Candidate, found: RuleDecision) -> ScopeDecision:
 
 
 def _step(name: str, decision: ScopeDecision | None, *, is_built_in: bool) -> ScopeStep:
+    is_final = is_built_in and name in _FINAL
     match decision:
         case None:
-            return ScopeStep(name, "pass", is_built_in=is_built_in)
+            return ScopeStep(name, "pass", is_built_in=is_built_in, is_final=is_final)
         case Accepted():
-            return ScopeStep(name, "accept", rule=decision.rule, is_built_in=is_built_in)
+            return ScopeStep(name, "accept", rule=decision.rule, is_built_in=is_built_in, is_final=is_final)
         case Rejected():
-            return ScopeStep(name, "reject", decision.reason, decision.rule, is_built_in=is_built_in)
+            return ScopeStep(name, "reject", decision.reason, decision.rule, is_built_in, is_final)
 
 
 def surt_prefix(url: str, kind: ScopeKind) -> str:

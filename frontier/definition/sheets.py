@@ -22,8 +22,8 @@ from typing import Any, Final, Literal, get_args
 import regex
 
 from archive.url import UrlError, canonical
-from frontier.definition.surts import coerced, coerced_prefix, read_surt
-from frontier.definition.url_patterns import UrlPattern, UrlPatterns
+from frontier.definition.rules.surts import coerced, coerced_prefix, read_surt
+from frontier.definition.rules.url_patterns import UrlPattern, UrlPatterns
 
 type VisitorKind = Literal["plain", "browser", "mixed"]
 FORMER_VISITORS: Final[Mapping[str, VisitorKind]] = {"chromium": "browser"}

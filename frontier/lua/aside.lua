@@ -14,6 +14,9 @@ if what == 'block' then
 end
 if what == 'aside' then return set_aside(host, ARGV[3]) end
 
+-- A visit that ended during the block has put the host's delay behind the end of the block.
+local times = call('HMGET', name, 'b', 'd')
+if times[1] and tonumber(times[2] or 0) >= tonumber(times[1]) then call('HSET', name, 'd', NOW) end
 local blocked = call('HDEL', name, 'b', 'f')
 local due = host_state(host)
 if not is_aside(host) then

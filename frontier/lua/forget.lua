@@ -17,4 +17,5 @@ for at = 2, #ARGV, 2 do
     end
   end
 end
+if forgotten > 0 then call('HINCRBY', key('state'), 'unseen', forgotten) end -- workers forget links (links.lua)
 return forgotten

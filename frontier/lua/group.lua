@@ -12,7 +12,8 @@ for at = 2, #ARGV, 3 do
   if name ~= '' then call('HINCRBY', key('groups'), 'h:' .. name, 1) end
   call('HSET', hosts, host, string.format('%s\n%.0f\n%s', ARGV[1], after > 0 and NOW + after or 0, name))
   for _, root in ipairs({ ROOT, ROOT .. RENDERS }) do
-    call('ZADD', root .. ':ready', 'XX', math.max((host_state(host)), NOW), host)
+    -- The host was among the first ones, and is again. Otherwise all hosts would be looked up before the first visit.
+    call('ZADD', root .. ':ready', 'XX', (host_state(host)), host)
   end
 end
 return 1

@@ -16,7 +16,7 @@ from archive.url import host_of
 from frontier.definition.scope import Candidate
 from frontier.packing import pack, queue_score, unpack
 from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
-from frontier.seen import BUCKETS, fingerprint
+from frontier.seen import BUCKETS
 from frontier.store import Store
 
 _SCAN: Final = 500
@@ -115,7 +115,7 @@ class QueueDesk:
         """End queued URLs without a visit. Return how many ended now. Raises FrontierLost."""
         ended = 0
         for chunk in batched(urls, _SCAN):
-            ended += int(self._store.run("end", ending, code, *(fingerprint(url).id for url in chunk)))
+            ended += int(self._store.run("end", ending, code, *(self._store.fingerprint(url).id for url in chunk)))
         return ended
 
     def restore(self, urls: Sequence[RestoredUrl]) -> list[bool] | None:
@@ -127,7 +127,7 @@ class QueueDesk:
         for chunk in batched(urls, _SCAN):
             arguments: list[str | int] = []
             for each in chunk:
-                mark = fingerprint(each.candidate.url)
+                mark = self._store.fingerprint(each.candidate.url)
                 arguments += [mark.id, mark.bucket, host_of(each.candidate.url), queue_score(each.candidate)]
                 arguments += [pack(each.candidate), each.state, each.code, each.tries, round(each.rest_seconds * 1000)]
                 arguments.append("" if each.order is None else each.order)
@@ -144,7 +144,7 @@ class QueueDesk:
         """
         forgotten = 0
         for chunk in batched(urls, _SCAN):
-            marks = [fingerprint(url) for url in chunk]
+            marks = [self._store.fingerprint(url) for url in chunk]
             arguments = [part for each in marks for part in (each.id, each.bucket)]
             forgotten += int(self._store.run("forget", mark, *arguments))
         return forgotten

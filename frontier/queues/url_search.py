@@ -9,7 +9,7 @@ from typing import Final
 import regex
 
 from frontier.definition.job import JobError
-from frontier.definition.url_patterns import MOST_TIMEOUTS, UrlPattern
+from frontier.definition.rules.url_patterns import MOST_TIMEOUTS, UrlPattern
 
 LONGEST_PATTERN: Final = 2_000
 SEARCH_SECONDS: Final = 120.0
@@ -49,3 +49,22 @@ class UrlSearch:
         if self._timeouts >= MOST_TIMEOUTS or self._left < 0:
             raise JobError(f"{self.text[:_SHOWN]!r} takes too long, for instance in {url[:_SHOWN]}; make it simpler")
         return bool(found)
+
+
+class SearchTimeOver(Exception):
+    """The time of a search is over before all URLs were looked at."""
+
+
+class TimedSearch:
+    """A timed search ends after some seconds, however many URLs there are."""
+
+    def __init__(self, text: str, seconds: float) -> None:
+        """Raise JobError for an expression that can't be used."""
+        self._search = UrlSearch(text, seconds=seconds)
+        self._ends = time.monotonic() + seconds
+
+    def finds(self, url: str) -> bool:
+        """Return whether the expression is found in the URL. Raises SearchTimeOver, and JobError as `UrlSearch`."""
+        if time.monotonic() >= self._ends:
+            raise SearchTimeOver
+        return self._search.finds(url)

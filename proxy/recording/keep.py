@@ -216,11 +216,16 @@ class Keeper:
         for (folder, name), text in lines.items():
             if len(self._logs) >= _MOST_LOGS:
                 self._logs.clear()  # they are open only while they are written to
-            log = self._logs.setdefault((folder, name), crawl_log.CrawlLog(Path(folder), name))
+            log = self._logs.setdefault((folder, name), self._log_of(folder, name))
             try:
                 log.append(text)
             except OSError:
                 self.counts["log_lines_lost"] += len(text)
+
+    def _log_of(self, folder: str, name: str) -> crawl_log.CrawlLog:
+        """Return a log. Only the crawl.log of a job is rotated; other programs read logs with other names."""
+        is_of_job = name == crawl_log.FILE_NAME
+        return crawl_log.CrawlLog(Path(folder), name, rotate_bytes=self._settings.logs.rotate_bytes if is_of_job else 0)
 
     def _outcome(self, plan: Plan) -> KeepOutcome:
         if plan.later:

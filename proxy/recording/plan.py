@@ -167,7 +167,7 @@ class Plan:
         )
 
     def _exchange_line(self, exchange: Exchange) -> str:
-        annotations = list(exchange.annotations)
+        annotations = [*crawl_log.try_notes(exchange.context.attempt), *exchange.annotations]
         if self.original is not None:
             annotations += crawl_log.revisit_notes(self.original, exchange.response.length if exchange.response else 0)
         elif exchange.unchanged is not None:

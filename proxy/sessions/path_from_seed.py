@@ -17,6 +17,7 @@ from archive.url import UrlError, ascii_host
 from proxy.sessions.spec import SessionSpec
 
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^/?#@]*@)?([^/?#:@\[\]]+)(.*)", re.DOTALL)
+_NUMBER: Final = re.compile(r"[1-9][0-9]{0,5}")
 _PRINTABLE: Final = "".join(map(chr, range(0x21, 0x7F)))
 
 
@@ -51,6 +52,12 @@ def hop_path_and_via(
         return hop_path, _percent_encoded(referrer.encode("latin-1", "replace"))
     via = facts.get("hop_via_url") if "hop_path" in facts else None
     return hop_path, via and ascii_url(via)
+
+
+def attempt_number(spec: SessionSpec, facts: Mapping[str, str], url: str) -> int:
+    """Return the number of the try of a URL. Parts of a page that is tried again are not told from new ones."""
+    text = facts.get("attempt") or (spec.attempt if url == spec.page_url else "")
+    return int(text) if text and _NUMBER.fullmatch(text) else 1
 
 
 def ascii_url(url: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from archive.capture import Context
 from proxy.sessions.admission import block_refusal, limits_of
-from proxy.sessions.path_from_seed import hop_path_and_via, log_name
+from proxy.sessions.path_from_seed import attempt_number, hop_path_and_via, log_name
 from proxy.sessions.policy import Policy
 from proxy.sessions.request_options import NO_META, NOT_ARCHIVED, NOTHING, Meta, RequestOptions
 from proxy.sessions.rules import Subject
@@ -57,6 +57,7 @@ def context_of(
         buckets=options.buckets,
         archived=archived and options.prefix != NOT_ARCHIVED,
         stats=names_of(options.stats, Subject(url).host) if options.stats else (),
+        attempt=attempt_number(spec, facts, url),
     )
 
 

@@ -54,6 +54,8 @@ class SessionSpec:
     page_url: str | None = None
     mode: str = "record"
     hop_path: str = ""
+    attempt: str = ""
+    """The number of the try of the page, when it is not the first one."""
     via: str | None = None
     source: str | None = None
     log_dir: str | None = None

@@ -97,7 +97,7 @@ def test_a_profile_can_be_checked_without_a_crawl(tmp_path: Path) -> None:
     assert json.loads(checked.stdout)["scope"] == "domain"
     refused = CliRunner().invoke(ghostfleet, ["profile", "check", str(bad)])
     assert refused.exit_code == 2
-    assert refused.stderr == f"ghostfleet: profile {bad}: unknown key scop; did you mean scope?\n"
+    assert refused.stderr == f"ghostfleet: profile {bad} line 1: unknown key scop; did you mean scope?\n"
 
 
 def test_a_profile_in_yaml_is_checked_and_its_mistakes_are_named_by_their_lines(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -11,18 +12,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, sync_playwright
 from sqlalchemy import delete, update
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 from support.qa.alarm_site import CAUSES, Cause, answer
+from support.web.site_server import RunningSite, running_site
 
 from admin.models.database import open_database
+from admin.models.people_tables import Role
 from admin.models.qa_tables import QaPageState, QaSession, QaState
 from admin.qa import repairs, sessions
 from admin.qa.leases import QA
 from admin.qa.sessions import NewQaSession, QaPageView
 from archive.settings.load import Settings, load
 from bench.process import our_command, source_environment
+from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.schema import CAPTURES, open_engine
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
@@ -200,6 +206,89 @@ def test_a_killed_session_goes_on_where_it_was_and_a_stopped_one_ends_soon(home:
         assert count(QaPageState.TAKEN) == 0
         assert count(QaPageState.WAITING) >= 1
     database.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_person_reviews_thirty_pages_repairs_four_and_hands_over_the_report(home: Path) -> None:
+    with garden() as (_, url):
+        crawl(home, f"{url}/garden")
+        lost = [f"{url}/garden/{number}/picture.png" for number in (3, 11, 19, 27)]
+        settings = load({"home": str(home)}, environment={})
+        engine = open_engine(settings.database_url)
+        with engine.begin() as connection:
+            assert connection.execute(delete(CAPTURES).where(CAPTURES.c.url.in_(lost))).rowcount == 4
+        engine.dispose()
+        database = open_database(settings)
+        with qa_process(home), running_site(database, home) as site, driven_tab(site) as tab:
+            tab.goto("/qa/start?collection=alarms")
+            tab.get_by_role("button", name="Start").click()
+            tab.wait_for_url(re.compile(r"/qa/\d+$"))
+            session = int(tab.url.rpartition("/")[2])
+
+            def is_judged() -> bool:
+                with database.reading(QA) as reading:
+                    return reading.session.get_one(QaSession, session).state is QaState.DONE
+
+            until(is_judged, what="the judgement of all pages", within=SECONDS)
+            tab.goto(f"/qa/{session}/pages")
+            tab.locator("tbody a").first.click()
+            tab.wait_for_url(re.compile(r"/pages/\d+"))
+            for number in range(30):
+                tab.wait_for_load_state("load")  # the keys work from here on
+                place = tab.url
+                tab.keyboard.press("p" if number < 4 else "a")
+                tab.wait_for_function("place => location.href !== place", arg=place)
+            assert [each["id"] for each in Axe().run(tab).response["violations"] if each["impact"] == "critical"] == []
+            tab.goto(f"/qa/{session}")
+            tab.get_by_role("button", name="Repair what was sent to repair").click()
+            with database.reading(QA) as reading:
+                repair = repairs.list_repairs(reading, "alarms").items[0].id
+
+            def healed() -> bool:
+                with database.reading(QA) as reading:
+                    parts = repairs.show(reading, repair).parts
+                return len(parts) == 4 and all(part.score_after == 100 for part in parts)
+
+            until(healed, what="four pages that are whole again", within=SECONDS)
+            report = tab.request.get(f"/qa/{session}/report").text()
+        database.close()
+    assert all(url in report for url in lost)
+    assert "30" in report
+
+
+@contextmanager
+def garden() -> Iterator[tuple[RoutedSite, str]]:
+    """A site of thirty pages with a picture each, below one page that links to them."""
+    picture = answer("/consent/hero.png")
+    assert picture is not None
+
+    def routes(asked: Asked) -> Routed | None:
+        if asked.path == "/garden/":
+            links = "".join(f'<a href="/garden/{number}/">plant {number}</a> ' for number in range(30))
+            return Routed(f"<!doctype html><title>Garden</title>{links}".encode(), "text/html; charset=utf-8")
+        if asked.path.endswith("/picture.png"):
+            return Routed(picture[0], picture[1])
+        if found := re.fullmatch(r"/garden/(\d+)/", asked.path):
+            body = f"<!doctype html><title>Plant {found[1]}</title><h1>{found[1]}</h1><img src=picture.png width=400>"
+            return Routed(body.encode(), "text/html; charset=utf-8")
+        return None
+
+    with RoutedSite(routes) as site:
+        yield site, site.url("").rstrip("/")
+
+
+@contextmanager
+def driven_tab(site: RunningSite) -> Iterator[Page]:
+    """A tab of a curator who is logged in."""
+    with site.client(Role.CURATOR) as client, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
+        context = browser.new_context(base_url=site.address, viewport={"width": 1400, "height": 1000})
+        context.set_default_timeout(60_000)
+        for name, value in client.cookies.items():
+            context.add_cookies([{"name": name, "value": value, "url": site.address}])
+        yield context.new_page()
+        browser.close()
 
 
 @pytest.mark.slow

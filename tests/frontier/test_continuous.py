@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from support.stores.real_frontier import Bench
@@ -68,7 +69,7 @@ def test_the_progress_says_what_the_job_waits_for(bench: Bench, leased: Claim) -
     progress = frontier.reports.progress()
     assert (progress.queued, progress.done, progress.revisits) == (0, 1, 1)
     [wait] = progress.waits
-    assert (wait.kind, wait.what) == (WaitKind.DUE, "1 URLs")
+    assert (wait.kind, wait.what) == (WaitKind.DUE, "1 URL")
     assert wait.seconds == pytest.approx(86_400, abs=60)
     assert progress.next_due_seconds == pytest.approx(86_400, abs=60)
 
@@ -238,5 +239,86 @@ def test_revisits_can_be_switched_off_at_a_resume(bench: Bench, leased: Claim) -
     assert [key for key in bench.client.keys("*") if b"@" not in key and b"=jobs" not in key] == []
 
 
+def test_a_url_that_a_list_says_has_changed_is_visited_sooner(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = continuous(bench)
+    frontier.add(links("http://example.org/a", "http://example.org/b", "http://example.org/c"))
+    for _ in range(4):
+        frontier.finish(leased(frontier), found())
+    bench.client.hset(bench.key("state"), "revisit", 1)
+    now = bench.now()
+    for id, kept in bench.client.hgetall(bench.key("revisits")).items():
+        visited, rest = kept.split(b" ", 1)  # ten minutes ago
+        bench.client.hset(bench.key("revisits"), id, b"%d %s" % (int(visited) - 600_000, rest))
+    changes = [
+        ("http://example.org/a", now - 60_000),  # since the last visit
+        ("http://example.org/b", now - 3_600_000),  # before the last visit
+        ("http://example.org/c", now + 3_600_000),  # not yet
+        ("http://elsewhere.example/", now - 60_000),
+    ]
+    assert frontier.note_changes(changes) == 1
+    assert leased(frontier).url == "http://example.org/a"
+    assert isinstance(frontier.claim("other"), Pause)
+    assert frontier.note_changes(changes) == 0
+
+
 def test_an_unknown_url_has_no_history(bench: Bench) -> None:
     assert continuous(bench).reports.revisit("http://elsewhere.example/") is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_url_is_in_one_place_whatever_happens(bench: Bench, links: Links, seed: int) -> None:
+    """Visits, failures, lost workers, urgent URLs, hosts set aside, groups and time, in a random order."""
+    chance = random.Random(seed)
+    groups = ("pair a.test,b.test parallel=1",) if seed % 2 else ()
+    profile = Profile(scope="any", revisit=ADAPTIVE, groups=groups)
+    frontier = bench.frontier("http://a.test/seed", profile=profile)
+    hosts, held = ("a.test", "b.test", "c.test"), list[Lease]()
+    known = {"http://a.test/seed"}
+    for number in range(300):
+        match chance.randrange(9):
+            case 0:
+                url = f"http://{chance.choice(hosts)}/{chance.randrange(12)}"
+                frontier.add(links(url))
+                known.add(url)
+            case 1 | 2 | 3:
+                if isinstance(lease := frontier.claim(f"w{number}"), Lease):
+                    held.append(lease)
+            case 4 | 5:
+                if held:
+                    code = chance.choice((200, 200, 404, -7, -4, 503))
+                    frontier.finish(held.pop(chance.randrange(len(held))), found(chance.randrange(2), code))
+            case 6:
+                if held and chance.random() < 0.3:
+                    bench.expire(chance.choice(held))
+                advance(bench, chance.choice((600, 50_000, 90_000)))
+            case 7:
+                url = f"http://{chance.choice(hosts)}/{chance.randrange(12)}"
+                frontier.visit_now([url])
+                known.add(url)
+            case _:
+                host = chance.choice(hosts)
+                if chance.random() < 0.3:
+                    frontier.controls.set_host_aside(host, "unwanted")
+                else:
+                    frontier.controls.wake_host(host)
+        _check_places(bench, frontier, hosts, known)
+    frontier.forget()
+    assert [key for key in bench.client.keys("*") if b"@" not in key and b"=jobs" not in key] == []
+
+
+def _check_places(bench: Bench, frontier: Frontier, hosts: Sequence[str], known: set[str]) -> None:
+    client, key = bench.client, bench.key
+    queued = [id for host in hosts for id in client.zrange(key(f"q:{host}"), 0, -1)]
+    leases, retries, due = (client.zrange(key(name), 0, -1) for name in ("leases", "retry", "due"))
+    open_urls = [*queued, *leases, *retries]
+    assert len(open_urls) == len(set(open_urls))
+    assert {id for id in client.hkeys(key("u")) if id[:2] not in (b"t:", b"l:")} == set(open_urls)
+    assert not set(due) & set(open_urls)
+    ended_without_visit = set(client.hkeys(key("ended"))) - set(due)
+    assert len({*open_urls, *due, *ended_without_visit}) == len(known)
+    progress = frontier.reports.progress()
+    assert progress.queued + progress.leased + progress.excluded == len(open_urls)
+    assert progress.revisits == len(due)
+    assert progress.queued >= 0
+    for report in frontier.reports.groups():
+        assert report.visits <= report.parallel

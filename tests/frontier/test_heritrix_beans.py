@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.heritrix.beans import HEAD
 
-from frontier.definition.heritrix_beans import (
+from frontier.definition.heritrix.beans import (
     MAX_BYTES,
     MAX_DEPTH,
     MAX_ELEMENTS,

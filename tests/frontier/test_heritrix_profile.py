@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from support.heritrix.beans import configuration, rule, scope_of, texts
 
-from frontier.definition.heritrix_keys import KEYS
-from frontier.definition.heritrix_profile import Conversion, convert, yaml_text
-from frontier.definition.heritrix_scope import UNBOUNDED, KeyFinding, java_regex
+from frontier.definition.heritrix.keys import KEYS
+from frontier.definition.heritrix.profile import Conversion, convert, yaml_text
+from frontier.definition.heritrix.scope import UNBOUNDED, KeyFinding, java_regex
 from frontier.definition.job import Job, Profile, Seed
 from frontier.definition.profile import check_profile
 from frontier.definition.scope import Candidate, Rejected, Scope

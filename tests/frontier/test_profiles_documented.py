@@ -11,7 +11,9 @@ import pytest
 from docs.profile_table import EXAMPLES, ORDER, TARGET, document
 from frontier.definition.job import DeviceOverrides, Job, Limits, PolitenessOverrides, Profile, RevisitRules
 from frontier.definition.profile import load_profile
+from frontier.definition.rules.kinds import RULE_KINDS
 from frontier.definition.scope import Accepted, Candidate, Scope
+from frontier.definition.sheets import SHEET_KEYS
 from frontier.politeness import Politeness
 
 TOP = Path(__file__).resolve().parents[2]
@@ -91,3 +93,11 @@ def test_an_example_takes_what_its_first_line_says(name: str, seed: str, link: s
     scope = Scope(Job.of("job", "collection", [seed], load_profile(EXAMPLES / f"{name}.toml")))
 
     assert isinstance(scope.decide(Candidate(link, "L", via=seed, depth=1)), Accepted) is is_taken
+
+
+def test_every_rule_and_every_key_of_sheets_is_in_the_guide() -> None:
+    page = (TOP / "docs" / "how-to" / "scope-and-rules.md").read_text("utf-8")
+    for kind in RULE_KINDS:
+        assert f"| `{f'{kind.name} {kind.arguments}'.strip()}` | `{kind.reason}` | {kind.meaning} |" in page
+    for key in SHEET_KEYS:
+        assert f"`{key}`" in page

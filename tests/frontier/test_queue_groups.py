@@ -257,3 +257,20 @@ def test_several_workers_keep_to_the_limits_of_groups(bench: Bench, links: Links
     gaps = [max(a[1], b[1]) - min(a[0], b[0]) for a, b in pairwise(begins)]
     assert min(gaps) > 0.0189
     assert frontier.reports.groups()[0].visited == 120
+
+
+def test_a_large_group_keeps_neither_its_first_visit_nor_other_hosts_back(
+    bench: Bench, links: Links, leased: Claim
+) -> None:
+    frontier = bench.frontier("http://h.shop.test/", profile=profile("shop *.shop.test parallel=1"))
+    frontier.add(links(*(f"http://h{number}.shop.test/" for number in range(2000)), "http://free.test/"))
+    assert leased(frontier).host.endswith(".shop.test")
+    assert bench.client.hlen(bench.key("hostgroups")) <= 101, "the hosts of the first look"
+    answers = [frontier.claim(f"w{number}") for number in range(30)]
+    assert [answer.host for answer in answers if isinstance(answer, Lease)] == ["free.test"]
+    assert bench.client.zcard(bench.key("parked")) == 2000
+    before = bench.client.info("commandstats")
+    assert isinstance(frontier.claim("idle"), Pause)
+    after = bench.client.info("commandstats")
+    calls = {name: each["calls"] - before.get(name, {"calls": 0})["calls"] for name, each in after.items()}
+    assert sum(calls.values()) < 30, "a claim looks at none of the hosts that wait"

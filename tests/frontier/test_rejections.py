@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from frontier.definition.scope import Accepted, Candidate, Rejected, ScopeDecision
-from frontier.rejections import limited, rejection_arguments
+from frontier.links.rejections import limited, rejection_arguments
 
 
 def test_links_beyond_the_cap_are_rejected_with_the_reason() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontier.robots import MAX_BYTES, UNANSWERED_SECONDS, UNREACHABLE_SECONDS, Robots, product_token, robots_url
+from frontier.robots.rules import MAX_BYTES, UNANSWERED_SECONDS, UNREACHABLE_SECONDS, Robots, product_token, robots_url
 
 AGENT = "Mozilla/5.0 (compatible; ghostfleet/0.1; +http://archive.example/)"
 SITE = "http://example.org"

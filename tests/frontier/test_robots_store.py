@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from support.stores.real_frontier import Bench
 
-from frontier.robots import MAX_BYTES
+from frontier.robots.rules import MAX_BYTES
 
 RULES = b"User-agent: *\nDisallow: /x\n"
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from pathlib import Path
 
 import pytest
 
-from frontier.definition import list_files
 from frontier.definition.job import Job, Profile
-from frontier.definition.pattern_index import is_plainly_valid, required_texts
-from frontier.definition.rule_kinds import RULE_KINDS
-from frontier.definition.rules import RuleChain, parse_rule
+from frontier.definition.rules import list_files
+from frontier.definition.rules.chain import RuleChain, parse_rule
+from frontier.definition.rules.kinds import RULE_KINDS
+from frontier.definition.rules.pattern_index import PatternIndex, is_plainly_valid, required_texts
+from frontier.definition.rules.url_patterns import UrlPattern, UrlPatterns
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
-from frontier.definition.url_patterns import UrlPattern, UrlPatterns
 
 SEED = "http://www.example.org/"
 
@@ -176,6 +175,16 @@ def test_the_steps_agree_with_the_decision() -> None:
         assert deciding[0].rule == decision.rule
 
 
+def test_each_of_some_rules_is_shown_alone_and_many_are_shown_together() -> None:
+    lines = [f"REJECT OnHosts a{number}.org" for number in range(600)]
+    few = [found for _, found in RuleChain(lines[:3]).steps(link("http://a1.org/"))]
+    assert [found and found.number for found in few] == [None, 2, None]
+    ((name, found),) = RuleChain(lines).steps(link("http://a1.org/"))
+    assert name == "rule 1: REJECT OnHosts a0.org (and 599 more)"
+    assert found is not None
+    assert found.rule == "rule 2: REJECT OnHosts a1.org: org,a1)"
+
+
 def test_a_list_file_is_watched_and_a_broken_one_keeps_the_last_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,13 +194,13 @@ def test_a_list_file_is_watched_and_a_broken_one_keeps_the_last_list(
     chain = RuleChain([f"REJECT SurtListFile {file}"])
     chain.load_files()
     assert chain.decide(link("http://a.example.com/")) is not None
-    file.write_text("example.net  # another\n-http://example.net/good/\n")
+    file.write_text("# another\nexample.net\n-http://example.net/good/\n")
     assert chain.decide(link("http://a.example.com/")) is None
     assert chain.decide(link("http://example.net/")) is not None
     assert chain.decide(link("http://example.net/good/x")) is None
     file.write_text("no surt at all\n")
     assert chain.decide(link("http://example.net/")) is not None
-    assert "is no SURT prefix" in chain.file_problems()[0]
+    assert "traps.txt line 1: 'no surt at all' is no SURT prefix" in chain.file_problems()[0]
     file.unlink()
     assert chain.decide(link("http://example.net/")) is not None
     assert "can't be read" in chain.file_problems()[0]
@@ -210,25 +219,25 @@ def test_lists_of_domains_and_of_expressions_stand_in_files(tmp_path: Path) -> N
     assert accepted.decision == "ACCEPT"
 
 
-def test_a_hundred_thousand_rules_decide_in_bounded_time() -> None:
+def test_a_hundred_thousand_rules_are_looked_up_and_not_tried_one_by_one() -> None:
     surts = [f"REJECT SurtPrefixed http://(org,example{number},)/a/" for number in range(50_000)]
     patterns = [f"REJECT MatchesRegex .*/calendar{number}/.*" for number in range(50_000)]
     chain = RuleChain([*surts, *patterns])
     urls = [f"http://www.example{number}.org/a/b" for number in range(49_000, 49_200)]
     urls += [f"http://x.org/calendar{number}/1" for number in range(200)] + [f"http://y.org/{n}" for n in range(200)]
-    began = time.process_time()
     found = [chain.decide(link(url)) for url in urls]
-    # One step for each rule would take minutes.
-    assert time.process_time() - began < 20
     assert [each.number if each else 0 for each in found[:2]] == [49_001, 49_002]
     assert found[200] is not None
     assert found[200].rule == "rule 50001: REJECT MatchesRegex .*/calendar0/.*"
     assert found[-1] is None
+    index = PatternIndex([f".*/calendar{number}/.*" for number in range(50_000)])
+    assert index.candidates("http://x.org/calendar777/1") == [777]
+    assert index.candidates("http://x.org/calendar/1") == []
 
 
 def test_a_pattern_that_blows_up_is_passed_over() -> None:
     rules = scope("REJECT MatchesRegex .*/(x+x+)+y.*\\.html")
-    url = f"http://example.net/{'x' * 60}/y.html"
+    url = f"http://example.net/{'x' * 3_000}/y.html"
     for _ in range(4):
         decision = rules.decide(link(url))
         assert isinstance(decision, Rejected)

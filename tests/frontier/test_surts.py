@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontier.definition.surts import SurtPrefixes, coerced, read_domain, read_host, read_surt
+from frontier.definition.rules.surts import SurtPrefixes, coerced, read_domain, read_host, read_surt
 
 
 @pytest.mark.parametrize(

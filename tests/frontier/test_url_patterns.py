@@ -9,9 +9,9 @@ import pytest
 from support.stores.real_frontier import Bench
 
 from frontier.definition.job import Job, Profile
+from frontier.definition.rules.url_patterns import MOST_TIMEOUTS, UrlPattern, UrlPatterns, is_simple, without_edges
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
-from frontier.definition.url_patterns import MOST_TIMEOUTS, UrlPattern, UrlPatterns, is_simple, without_edges
-from frontier.rejections import SHOWN_URL, SLOW_PATTERN
+from frontier.links.rejections import SHOWN_URL, SLOW_PATTERN
 
 URLS = (
     "http://www.example.org/",

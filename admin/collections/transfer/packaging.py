@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from io import TextIOWrapper
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
@@ -36,6 +37,7 @@ from archive.dates import Micros, iso_second
 from archive.files import locked_draft, make_folder
 from archive.line_sort import sorted_lines
 from archive.names.warc_paths import WarcPaths, growing
+from archive.rotated_log import log_exists, log_size, open_log
 from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
 from archive.storage.storage import Storage, StorageError
@@ -367,16 +369,16 @@ class Packager:
                 candidates.writelines(map(listed, read_pages(lines)))
 
     def _add_visits(self, candidates: TextIO, run: Run) -> None:
-        if not run.crawl_log.exists():
+        if not log_exists(run.crawl_log):
             return
-        with run.crawl_log.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        with TextIOWrapper(open_log(run.crawl_log), encoding="utf-8", errors="replace", newline="\n") as lines:
             for line in lines:
                 if (found := visited(line, run.folder.name)) is not None:
                     candidates.write(found)
 
     def _write_log(self, writer: PackageWriter, run: Run) -> None:
-        if run.crawl_log.exists():
-            size = run.crawl_log.stat().st_size
+        if log_exists(run.crawl_log):
+            size = log_size(run.crawl_log)
             writer.add(f"logs/{run.folder.name}.log", _pieces(run.crawl_log, [(0, size)]), size, is_compressed=True)
 
 
@@ -401,8 +403,8 @@ def _record_pieces(header: bytes, block: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _pieces(path: Path, ranges: list[tuple[int, int]]) -> Iterator[bytes]:
-    """Yield the bytes of these ranges of a file."""
-    with path.open("rb") as file:
+    """Yield the bytes of these ranges of a file, or of a rotated log."""
+    with open_log(path) as file:
         for start, end in ranges:
             yield from _range(file, start, end)
 

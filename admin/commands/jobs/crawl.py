@@ -55,7 +55,7 @@ class _VisitorChoice(click.Choice[str]):
     "--profile",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Profile (YAML, TOML or JSON); options win over it.",
+    help="Profile (YAML, TOML or JSON), or the name of a stock one; options win over it.",
 )
 @click.option(
     "--visitor",

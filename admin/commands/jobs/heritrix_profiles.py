@@ -15,8 +15,8 @@ from admin.units import counted
 from archive.program_name import command
 
 if TYPE_CHECKING:
-    from frontier.definition.heritrix_profile import Conversion
-    from frontier.definition.heritrix_scope import KeyFinding
+    from frontier.definition.heritrix.profile import Conversion
+    from frontier.definition.heritrix.scope import KeyFinding
 
 _TITLES: Final = {"mapped": "Mapped", "partly": "Mapped in part", "not-mapped": "Not mapped", "ignored": "Ignored"}
 
@@ -38,8 +38,8 @@ def from_heritrix(file: Path, output: Path | None, seeds_output: Path | None, as
     Without --output the profile goes to standard output, and the report to standard error. The profile is loaded as
     `profile check` does. Exit code 2 when FILE is no configuration of Heritrix 3.
     """
-    from frontier.definition.heritrix_beans import MAX_BYTES, BeansUnreadable
-    from frontier.definition.heritrix_profile import convert, yaml_text
+    from frontier.definition.heritrix.beans import MAX_BYTES, BeansUnreadable
+    from frontier.definition.heritrix.profile import convert, yaml_text
 
     for path in (output, seeds_output):
         if path is not None and path.exists():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from admin.collections.names import CollectionName, chosen_collections
+from admin.commands.jobs.attempts import COMMANDS as ATTEMPTS
 from admin.commands.jobs.steering import COMMANDS as STEERING
 from admin.options import InputError, common, load_settings
 from archive.program_name import command
@@ -27,10 +28,10 @@ _CUT_OFF: Final = "cut off"
 
 @click.group("job")
 def job() -> None:
-    """List and show jobs; stop, pause or resume a running job, or add seeds or render workers to it."""
+    """List and show jobs, their attempts and rejected links; stop, pause or resume a job, or add seeds to it."""
 
 
-for _command in STEERING:
+for _command in (*STEERING, *ATTEMPTS):
     job.add_command(_command)
 
 
@@ -126,7 +127,9 @@ def _report(run: Run) -> dict[str, Any]:
 
 def _counted(run: Run) -> Run:
     """Return the run with its counts; those of a run that has not ended are computed from its crawl.log."""
-    if run.state.ended or not run.crawl_log.exists():
+    from archive.rotated_log import log_exists
+
+    if run.state.ended or not log_exists(run.crawl_log):
         return run
     from admin.jobs.tally import JobTally, LogFollower
 

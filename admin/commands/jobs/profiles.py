@@ -13,7 +13,7 @@ import click
 
 from admin.commands.jobs.browser_profiles import browser
 from admin.commands.jobs.heritrix_profiles import from_heritrix
-from admin.options import InputError, common, load_settings
+from admin.options import BAD_INPUT, InputError, common, load_settings
 
 if TYPE_CHECKING:
     from archive.settings.load import Settings
@@ -32,7 +32,7 @@ profile.add_command(from_heritrix)
 @profile.command("check")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
-def check(file: Path, as_json: bool) -> None:
+def check(file: Path, as_json: bool) -> int:
     """Check a profile and print it as JSON with all its keys, defaults included.
 
     FILE is YAML, TOML or JSON, or the name of a stock profile. Three things are checked: that the file and those that
@@ -51,15 +51,13 @@ def check(file: Path, as_json: bool) -> None:
             for each in found.problems
         ]  # fmt: skip
         click.echo(json.dumps({"is_valid": found.profile is not None, "problems": problems}, ensure_ascii=False))
-    else:
-        for each in found.problems:
-            click.echo(f"ghostfleet: {each.text}", err=True)
+        return 0 if found.profile is not None else BAD_INPUT
+    for each in found.problems if found.profile is not None else found.problems[:-1]:
+        click.echo(f"ghostfleet: {each.text}", err=True)
     if found.profile is None:
-        number = len(found.errors)
-        problems_text = f"{number} problems" if number > 1 else "one problem"
-        raise InputError(f"profile {file} can't be used, since it has {problems_text}; correct them")
-    if not as_json:
-        click.echo(found.profile.model_dump_json(indent=2))
+        raise InputError(found.problems[-1].text)
+    click.echo(found.profile.model_dump_json(indent=2))
+    return 0
 
 
 @profile.command("list")

@@ -113,7 +113,8 @@ def _lines(answer: ScopeExplanation) -> Iterator[str]:
         for step in steps:
             why = f" ({step.reason})" if step.reason else ""
             what = f"{step.name}: {step.rule}" if step.is_built_in and step.rule else step.rule or step.name
-            yield f"    {step.decision}{why}  {what}"
+            last = ", which no rule changes" if step.is_final and step.decision == "reject" else ""
+            yield f"    {step.decision}{why}  {what}{last}"
     for each in answer.sheet_values:
         yield f"  {each.key} = {each.value}  by {each.source}"
     outcome = "accepted" if answer.decision == "accept" else f"rejected as {answer.reason}"

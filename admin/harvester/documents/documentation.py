@@ -27,6 +27,7 @@ from archive import crawl_log
 from archive.dates import iso_second
 from archive.json_text import parsed_object
 from archive.names.warc_paths import WarcPaths, sidecars
+from archive.rotated_log import open_log
 from archive.settings.load import Settings
 from archive.warc import cdx11, cdxj
 from archive.warc.member_reader import WarcError
@@ -232,8 +233,10 @@ def _decoded(source: Any, size: int) -> Iterator[str]:
 
 def _text_lines(path: Path) -> Iterator[str]:
     try:
-        with path.open("rb") as file:
-            yield from _decoded(file, os.fstat(file.fileno()).st_size)
+        with open_log(path) as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
+            yield from _decoded(file, size)
     except FileNotFoundError:
         return
 

@@ -19,6 +19,7 @@ from archive.dates import Micros
 from archive.files import make_folder, rename_new, replacement, sync_folder
 from archive.names.ids import new_id
 from archive.names.warc_paths import WarcPaths
+from archive.rotated_log import open_log
 from archive.settings.load import Settings
 from archive.version import SOFTWARE
 from archive.warc import cdxj
@@ -140,9 +141,11 @@ def _body(content: bytes | Path) -> Iterator[Body]:
         yield Body((content,), length=len(content))
         return
     try:
-        file = content.open("rb")
+        file = open_log(content)
     except FileNotFoundError:
         yield NO_BODY
         return
     with file:
-        yield Body(file=file, length=os.fstat(file.fileno()).st_size)
+        length = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        yield Body(file=file, length=length)

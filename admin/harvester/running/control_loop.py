@@ -39,11 +39,11 @@ from archive import crawl_log
 from archive.dates import now_micros
 from archive.json_text import parsed_object
 from archive.settings.load import Settings
-from frontier.definition.groups import GROUP_FOLDER
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.lease import JobProgress
+from frontier.links.rejections import SLOW_PATTERN
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
-from frontier.rejections import SLOW_PATTERN
 from frontier.store import FrontierLost, FrontierUnavailable
 
 log = logging.getLogger(__name__)
@@ -275,7 +275,7 @@ class ControlLoop:
                     self._ask(StopCause.OPERATOR, outcome.stops, signals=2 if outcome.at_once else 0)
                 log.info("job %d: %s: %s", job.id, command.verb, outcome.text)
                 try:
-                    self._link.command_done(job, command.id, outcome.text)
+                    self._link.command_done(job, command.id, outcome.text, outcome.answer)
                 except (DatabaseRefused, UseCaseError) as error:
                     log.warning("job %d: command %d: %s", job.id, command.id, error)
 
@@ -302,7 +302,7 @@ class ControlLoop:
         return CommandOutcome(f"limits of {domain}: {', '.join(said)}{again}")
 
     def _carried_out(self, command: PendingCommand, frontier: Frontier | None) -> CommandOutcome:
-        return carry_out(command, frontier, lists=self._settings.home / GROUP_FOLDER)
+        return carry_out(command, frontier, lists=self._settings.home / LIST_FOLDER)
 
     def _view(self) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
         """Return the numbers of the progress view, and the hosts with the longest queues."""

@@ -21,6 +21,7 @@ from archive import crawl_log
 from archive.capture import Capture
 from archive.dates import Micros
 from archive.names.warc_paths import SIDECAR_SUFFIX, WarcPaths
+from archive.rotated_log import open_log
 from archive.warc import cdxj
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import read_record
@@ -60,8 +61,8 @@ class JobObserver:
 
     def _log_tail(self, path: Path) -> LogTail | None:
         try:
-            with path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
+            with open_log(path) as file:
+                size = file.seek(0, os.SEEK_END)
                 if size == self._log_size:
                     return None
                 begin = max(size - MOST_TAIL_BYTES, 0)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from admin.harvester.running.queue_questions import FoundUrls, urls_found, urls_of_host
 from admin.harvests.dispatch.reports import PendingCommand
-from admin.harvests.dispatch.steering import Verb
+from admin.harvests.dispatch.steering import QUESTIONS, Verb
+from admin.jobs.queues import added, delete_matching
+from admin.units import counted
 from frontier.definition.job import JobError, Seed
-from frontier.definition.scope import Accepted, Rejected
+from frontier.definition.scope import Priority, Rejected
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
 
@@ -17,6 +21,8 @@ BLOCKED: Final = "blocked by an operator"
 QUOTA: Final = "limit-of-domain"
 """How the reason begins for which the hosts of a domain at its limit are set aside."""
 _NAMED: Final = 20
+_DELETE_SECONDS: Final = 30.0
+"""A deletion ends after this time, since the harvester watches over the limits of domains meanwhile."""
 NOT_RUNNING: Final = "not carried out: the crawl is starting or ending"
 
 
@@ -29,6 +35,8 @@ class CommandOutcome:
     """Why the crawl is to end; empty when it is not."""
     at_once: bool = False
     """Visits that go on are cut off."""
+    answer: Mapping[str, Any] | None = None
+    """The URLs that a question asked for; None for another command."""
 
 
 def wanted_domain_limits(command: PendingCommand) -> tuple[str, dict[str, int]] | None:
@@ -63,6 +71,9 @@ def carry_out(command: PendingCommand, frontier: Frontier | None, *, lists: Path
     if frontier is None:
         return CommandOutcome(NOT_RUNNING)
     try:
+        if verb in QUESTIONS:
+            found = _found(verb, dict(command.arguments), frontier)
+            return CommandOutcome(found.text, answer=found.answer)
         return CommandOutcome(_done(verb, dict(command.arguments), frontier, lists))
     except (JobError, FrontierUnavailable) as error:
         return CommandOutcome(f"not carried out: {error}")
@@ -98,14 +109,28 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier, lists: Path
             found = frontier.visit_now([Seed.parse(url).url for url in arguments["urls"]])
             if not found:
                 return NOT_RUNNING
-            refused = [each for each, _ in found if isinstance(each, Rejected)]
-            why = "; not visited: " + ", ".join(f"{each.candidate.url}: {each.reason}" for each in refused[:_NAMED])
-            return f"{len(found) - len(refused)} of {len(found)} URLs are visited next{why if refused else ''}"
+            refused = [f"{each.candidate.url}: {each.reason}" for each, _ in found if isinstance(each, Rejected)]
+            return _counted_urls(len(found), refused, "visited next")
         case Verb.SET_GROUPS:
             groups = frontier.set_groups(arguments["groups"], lists=lists).groups
             return f"queue groups in force: {', '.join(group.name for group in groups)[:500] or 'none'}"
+        case Verb.QUEUE_URLS:
+            priority = Priority[str(arguments["priority"]).upper()]
+            answers = added(frontier, arguments["urls"], priority=priority, force=bool(arguments["force"]))
+            refused = [f"{each.url}: {each.reason}" for each in answers if each.outcome != "queued"]
+            return _counted_urls(len(answers), refused, "queued")
+        case Verb.DELETE_URLS:
+            deleted, is_whole = delete_matching(frontier, arguments["expression"], seconds=_DELETE_SECONDS)
+            rest = "" if is_whole else "; not all URLs were looked at in time, so give the command again"
+            return f"{counted(deleted, 'queued URL')} deleted{rest}"
         case _:
             return f"not carried out: {verb} is no command for a frontier"
+
+
+def _found(verb: Verb, arguments: dict[str, Any], frontier: Frontier) -> FoundUrls:
+    if verb is Verb.SHOW_QUEUE:
+        return urls_of_host(frontier, arguments["host"])
+    return urls_found(frontier, arguments["expression"], arguments["state"])
 
 
 def _plain(value: float) -> str:
@@ -117,12 +142,15 @@ def _added(frontier: Frontier, seeds: list[Seed]) -> str:
     decisions = frontier.add_seeds(seeds)
     if not decisions:
         return NOT_RUNNING
-    added = sum(isinstance(decision, Accepted) for decision in decisions)
     refused = [
         f"{seed.url}: {decision.reason}"
         for seed, decision in zip(seeds, decisions, strict=True)
         if isinstance(decision, Rejected)
     ]
+    return _counted_urls(len(seeds), refused, "added")
+
+
+def _counted_urls(given: int, refused: list[str], done: str) -> str:
     more = f", and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
-    why = f"; not added: {', '.join(refused[:_NAMED])}{more}" if refused else ""
-    return f"{added} of {len(seeds)} URLs added{why}"
+    why = f"; not {done}: {', '.join(refused[:_NAMED])}{more}" if refused else ""
+    return f"{given - len(refused)} of {given} URLs {done}{why}"

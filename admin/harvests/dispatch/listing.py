@@ -259,7 +259,7 @@ def job_curve(transaction: Transaction, job_id: int, *, points: int = CHART_POIN
     return _samples(transaction, _SAMPLE.where(JobSample.id.in_(evenly_chosen(ids, points))))
 
 
-_MOVING: Final = frozenset(("held", "paused", "politeness", "ready", "retry", "visited"))
+_MOVING: Final = frozenset(("group", "held", "paused", "politeness", "ready", "retry", "visited"))
 """Kinds of reasons for which a host waits that hold while the job runs only."""
 _SAMPLE: Final = select(JobSample.id, JobSample.at, JobSample.state, JobSample.progress).order_by(JobSample.id.desc())
 

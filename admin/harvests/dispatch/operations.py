@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from admin.harvests.dispatch import channels, harvesters, job_documents, job_domains, listing, observations, steering
+from admin.harvests.dispatch import (
+    channels,
+    harvesters,
+    job_documents,
+    job_domains,
+    listing,
+    observations,
+    queue_answers,
+    steering,
+)
 from admin.harvests.dispatch.channels import ChannelInput, ChannelView
 from admin.harvests.dispatch.harvesters import HarvesterView
 from admin.harvests.dispatch.job_domains import JobDomain
 from admin.harvests.dispatch.listing import JobLine, JobView, SampleView
+from admin.harvests.dispatch.queue_answers import HostLine, QueueAnswer
 from admin.harvests.dispatch.steering import JobCommandInput, JobCommandView
 from admin.models.moments import InputMoment
 from admin.models.operation import InputModel, Operation, OutputModel, Page
@@ -41,6 +51,10 @@ def _samples(transaction: Transaction, job_id: int, *, since: InputMoment = 0, l
 
 def _commands(transaction: Transaction, job_id: int) -> Page[JobCommandView]:
     return Page(items=steering.list_commands(transaction, job_id))
+
+
+def _queues(transaction: Transaction, job_id: int) -> Page[HostLine]:
+    return Page(items=queue_answers.list_queues(transaction, job_id))
 
 
 def _stop_reasons(transaction: Transaction, job_id: int) -> Page[job_domains.StopReasonCount]:
@@ -172,6 +186,25 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "List the commands that a job was given.",
         output=JobCommandView,
         is_list=True,
+    ),
+    Operation(
+        "job.queues",
+        "GET",
+        "/jobs/{job_id}/queues",
+        Right.READ,
+        _queues,
+        "List the hosts of a running job with the longest queues.",
+        output=HostLine,
+        is_list=True,
+    ),
+    Operation(
+        "job.queue-answer",
+        "GET",
+        "/jobs/{job_id}/queues/answers/{command_id}",
+        Right.READ,
+        queue_answers.show_answer,
+        "Show the URLs that a harvester found for a command show-queue or search-queues.",
+        output=QueueAnswer,
     ),
     Operation(
         "job.resubmit",

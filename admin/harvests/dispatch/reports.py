@@ -15,6 +15,7 @@ from sqlalchemy import delete, func, select, update
 from admin.harvests.dispatch.observations import Observations, store_observations
 from admin.harvests.dispatch.qa_sessions import start_qa
 from admin.harvests.dispatch.queue import move
+from admin.harvests.dispatch.queue_answers import stored_answer
 from admin.models.domain_tables import Domain
 from admin.models.errors import IllegalState, NotFound
 from admin.models.job_tables import (
@@ -135,14 +136,22 @@ def report_progress(
     return [PendingCommand(row.id, row.verb, dict(row.arguments)) for row in rows]
 
 
-def report_command(transaction: Transaction, job_id: int, token: str, command_id: int, outcome: str) -> None:
-    """Note that a command was carried out, or why it was not."""
+def report_command(
+    transaction: Transaction,
+    job_id: int,
+    token: str,
+    command_id: int,
+    outcome: str,
+    answer: Mapping[str, Any] | None = None,
+) -> None:
+    """Note that a command was carried out, or why it was not. `answer` has the URLs that a question asked for."""
     job_of(transaction, job_id, token)
     row = transaction.session.get(JobCommand, command_id)
     if row is None or row.job_id != job_id:
         raise NotFound("command", command_id)
     if row.done is None:
         row.done, row.outcome = transaction.now, outcome[:1000]
+        row.answer = stored_answer(answer) if answer is not None else None
 
 
 def report_end(transaction: Transaction, job_id: int, token: str, result: JobResult) -> bool:

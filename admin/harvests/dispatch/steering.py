@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import regex
 from pydantic import Field
@@ -43,6 +43,10 @@ class Verb(StrEnum):
     ADD_REJECT = "add-reject"
     SET_GROUPS = "set-groups"
     VISIT_NOW = "visit-now"
+    QUEUE_URLS = "queue-urls"
+    DELETE_URLS = "delete-urls"
+    SHOW_QUEUE = "show-queue"
+    SEARCH_QUEUES = "search-queues"
 
 
 class JobCommandInput(InputModel):
@@ -50,11 +54,18 @@ class JobCommandInput(InputModel):
 
     verb: Verb
     urls: tuple[str, ...] = ()
-    """For add-urls and visit-now."""
+    """For add-urls, which extends the scope, and for queue-urls and visit-now, which do not."""
     host: str = ""
-    """For block-host and unblock-host."""
+    """For block-host, unblock-host and show-queue."""
     expression: str = ""
-    """For add-reject: a regular expression; URLs in which it is found are not fetched any more."""
+    """For add-reject: a regular expression; URLs in which it is found are not fetched any more. For delete-urls and
+    search-queues: the URLs in which it is found."""
+    priority: Literal["high", "standard", "system"] = "high"
+    """For queue-urls."""
+    force: bool = False
+    """For queue-urls: URLs that were visited are visited again."""
+    state: Literal["", "queued", "leased", "failed", "excluded"] = ""
+    """For search-queues: only URLs in this state."""
     domain: str = ""
     """For set-domain-limits: a domain of the job."""
     limits: dict[str, float | None] = Field(default_factory=dict)
@@ -84,8 +95,12 @@ _LIMITS: Final = frozenset(("pages", "urls", "bytes", "seconds", "host_pages"))
 _DOMAIN_LIMITS: Final = frozenset(("objects", "bytes"))
 _LARGEST_LIMIT: Final = 2**53
 
-CAN_NOT_BE_UNDONE: Final = frozenset((Verb.STOP_AFTER_PAGE, Verb.STOP_NOW, Verb.ADD_REJECT))
+CAN_NOT_BE_UNDONE: Final = frozenset((Verb.STOP_AFTER_PAGE, Verb.STOP_NOW, Verb.ADD_REJECT, Verb.DELETE_URLS))
 """The site asks before it gives one of these commands."""
+QUESTIONS: Final = frozenset((Verb.SHOW_QUEUE, Verb.SEARCH_QUEUES))
+"""Commands that change nothing, and have an answer (`queue_answers`)."""
+OF_QUEUES: Final = QUESTIONS | {Verb.QUEUE_URLS, Verb.DELETE_URLS}
+"""Commands of the page about the queues."""
 
 
 def check_command(given: JobCommandInput) -> None:
@@ -194,7 +209,13 @@ def _arguments(given: JobCommandInput) -> dict[str, Any]:
     match given.verb:
         case Verb.ADD_URLS | Verb.VISIT_NOW:
             return {"urls": _checked_urls(given.urls)}
-        case Verb.BLOCK_HOST | Verb.UNBLOCK_HOST:
+        case Verb.QUEUE_URLS:
+            return {"urls": _checked_urls(given.urls), "priority": given.priority, "force": given.force}
+        case Verb.DELETE_URLS:
+            return {"expression": _checked_expression(given.expression)}
+        case Verb.SEARCH_QUEUES:
+            return {"expression": _checked_expression(given.expression), "state": given.state}
+        case Verb.BLOCK_HOST | Verb.UNBLOCK_HOST | Verb.SHOW_QUEUE:
             if not given.host or len(given.host) > 255 or not given.host.isprintable() or "/" in given.host:
                 raise InvalidInput(
                     Problem("host", f"{given.host[:100]!r} is no host; give one such as www.example.org")

@@ -1,8 +1,8 @@
 """Patterns are tried on hostile addresses before they are kept: one that takes long on these would stop a crawl.
 
 A crawl searches simple patterns by `re`, which knows no time limit, and passes over others that take too long
-(`frontier.definition.url_patterns`). A child process tries all of them with `re`, and the system ends the child when a
-pattern has used up its CPU time.
+(`frontier.definition.rules.url_patterns`). A child process tries all of them with `re`, and the system ends the child
+when a pattern has used up its CPU time.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from admin.models.job_tables import HarvestJob
 from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Right, Transaction
 from frontier.definition.job import JobError, Profile
-from frontier.definition.list_files import LIST_FOLDER
 from frontier.definition.profile import make_profile, with_lists_of
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.explanation import HOP_LETTERS, ScopeExplainer, ScopeExplanation
 
 MOST_URLS: Final = 100
@@ -28,7 +28,7 @@ _MOST_STEPS: Final = 200
 class ScopeQuestion(InputModel):
     """The input asks about URLs. A template, a text or a job says which scope is meant."""
 
-    urls: list[str] = Field(description=f"URLs to explain, at most {MOST_URLS}")
+    urls: list[str] = Field([], description=f"URLs to explain, at most {MOST_URLS}")
     template: str = Field("", description="name of a template")
     text: str = Field("", description="profile in YAML that is not kept yet")
     job_id: int | None = Field(None, description="number of a job, whose seeds are taken, too")
@@ -48,6 +48,8 @@ class ScopeStepView(OutputModel):
     reason: str
     rule: str
     is_built_in: bool
+    is_final: bool
+    """The step comes before the rules, so that no rule takes in a URL that the step rejects."""
 
 
 class HeldValueView(OutputModel):

@@ -15,10 +15,10 @@ from admin.harvests.templates.expressions import MOST_PATTERNS, slow_patterns
 from admin.harvests.templates.required_keys import REQUIRED_KEYS
 from admin.models.errors import InvalidInput, Problem
 from frontier.definition.job import Profile
-from frontier.definition.list_files import is_plain_name
 from frontier.definition.meaning import CONTACT
 from frontier.definition.profile import profile_problems
-from frontier.definition.rules import list_file_of, regex_of
+from frontier.definition.rules.chain import list_file_of, regex_of
+from frontier.definition.rules.list_files import is_plain_name
 from frontier.definition.yaml_document import MAX_BYTES, YamlDocument, YamlRefused, read_document
 
 TEXT: Final = "text"

@@ -26,10 +26,13 @@ from admin.harvests.dispatch.observations import (
 )
 from admin.harvests.dispatch.reports import PendingCommand
 from admin.harvests.dispatch.steering import Verb
+from admin.jobs.progress import wait_text
 from admin.models.job_tables import JobLog, JobPicture, JobStatus
 from admin.models.transaction import COMMAND_LINE
 from archive import crawl_log
+from archive.crawl_log import CrawlLog
 from archive.settings.load import Settings
+from frontier.definition.job import Profile
 
 NOW = 1_800_000_000_000_000
 
@@ -75,6 +78,18 @@ def test_each_host_says_why_it_waits(redis_url: str) -> None:
     assert rows["gone.test"]["why"] == "no URL is queued; the last failure: name not found (-6)"
     paused = {str(row["host"]): row["kind"] for row in notes.rows(queues, job="spring", paused="for tea")}
     assert (paused["a.test"], paused["blocked.test"]) == ("paused", "blocked")
+
+
+def test_a_host_that_waits_for_its_group_says_so(redis_url: str) -> None:
+    profile = Profile(scope="any", groups=("shop *.shop.test parallel=1",))
+    frontier = Bench(redis_url).frontier(*(f"http://{host}.shop.test/" for host in "abc"), profile=profile)
+    for worker in ("w1", "w2"):
+        frontier.claim(worker)
+    rows = HostNotes().rows(frontier.reports.longest_queues(100), job="spring", paused="")
+    assert {(row["kind"], row["why"]) for row in rows} == {("group", "waits for its turn in the queue group shop")}
+    assert len(rows) == 2
+    [wait] = frontier.reports.progress().waits
+    assert wait_text(wait).startswith("queue group shop: next visit in ")
 
 
 def test_a_host_of_a_domain_at_its_limit_is_not_called_visited_again(redis_url: str) -> None:
@@ -175,3 +190,19 @@ def _progress(admin: Admin, job: int) -> dict[str, object]:
 def _kinds(admin: Admin, job: int) -> set[object]:
     with admin.database.reading(COMMAND_LINE) as transaction:
         return {row["kind"] for row in job_samples(transaction, job)[-1].hosts}
+
+
+def test_end_of_a_rotated_log_begins_in_an_earlier_part(tmp_path: Path) -> None:
+    log = CrawlLog(tmp_path, rotate_bytes=1)
+    for number in range(5):
+        log.append([f"line {number}"])
+    observer = JobObserver(tmp_path / "none", "1-1-")
+    first = observer.look(tmp_path).log
+    assert first is not None
+    assert first.text.splitlines() == [f"line {number}" for number in range(5)]
+    assert observer.look(tmp_path).log is None
+    log.append(["line 5"])
+    again = observer.look(tmp_path).log
+    assert again is not None
+    assert again.size == 42
+    assert again.text.endswith("line 4\nline 5\n")

@@ -85,7 +85,7 @@ def test_a_message_of_ours_has_all_its_keys_taken() -> None:
         ({"url": 7}, "url = '7' can't be used"),
         ({}, "url"),
         ([], "the message is no JSON object"),
-        ({**UMBRA, "parentUrl": "\ud800"}, "parentUrl = '?' can't be used"),
+        ({**UMBRA, "parentUrl": "\ud800"}, r"parentUrl = '\ud800' can't be used"),
         ({**UMBRA, "method": "POST"}, "the method is 'POST'"),
         ({**UMBRA, "parentUrlMetadata": {"pathFromSeed": "a b"}}, "pathFromSeed = 'a b' is no hop path"),
         ({**UMBRA, "parentUrlMetadata": {"heritableData": []}}, "parentUrlMetadata.heritableData"),

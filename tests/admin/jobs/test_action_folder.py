@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -150,6 +151,15 @@ def test_links_and_pipes_are_left_alone(stage: Stage) -> None:
     os.mkfifo(stage.folder / "action" / "pipe.schedule")
     stage.look()
     assert stage.queued() == {""}
+
+
+def test_a_folder_that_can_not_be_read_is_named_once_and_stops_nothing(stage: Stage) -> None:
+    shutil.rmtree(stage.folder / "action")
+    (stage.folder / "action").write_text("a file")
+    stage.look(4)
+    assert len(stage.notes) == 1
+    assert "can't be read" in stage.notes[0]
+    assert stage.actions.left() == []
 
 
 def test_a_damaged_file_is_named_once_and_the_next_one_is_taken(stage: Stage) -> None:

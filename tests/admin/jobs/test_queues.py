@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import signal
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import click
 import pytest
 from click.testing import CliRunner
 from support.origins.chain_site import ChainSite
 from support.processes.ghostfleet_command import Command
+from support.processes.memory import peak_bytes, resident_bytes
 from support.processes.waiting import until
+from support.stores.real_frontier import Bench
 
 from admin.commands.jobs.job import job
 from admin.commands.jobs.queue import queue
+from admin.jobs import queues
+from admin.jobs.queues import MOST_PROBLEMS, export, import_file
+from admin.jobs.steering import FoundJob
+from archive.settings.load import Settings
+from frontier.definition.job import JobError
+from frontier.lease import JobFinished, Lease
+from frontier.politeness import VisitOutcome
 from frontier.private_redis.server import running_url
 
 JOB = "spring"
+MANY_URLS: Final = """
+for number = tonumber(ARGV[1]), tonumber(ARGV[1]) + 9999 do
+  local record = '["http://many.example/a/rather/long/path/' .. number .. '",2,1,"L","http://many.example/"]'
+  local score = string.format('%.0f', 600 * 2 ^ 40 + number)
+  redis.call('HSET', KEYS[1], number, 'many.example\\n' .. score .. '\\n' .. record)
+end
+"""
 
 
 @pytest.fixture
@@ -168,7 +186,7 @@ def test_a_job_whose_redis_was_lost_is_rebuilt_and_goes_on(home: Path, site: Cha
         until(lambda: "/1" in site.asked, what="a request for /1", within=60)
         assert CliRunner().invoke(job, ["pause", JOB, "--home", str(home)]).exit_code == 0
         site.let_go("/1")
-        until(lambda: _rows(_done(home, "list", "--json"))[0]["visits"] == 0, what="the visit to end")
+        until(lambda: [each["visits"] for each in _rows(_done(home, "list", "--json"))] == [0], what="the end of it")
         crawl.signal(signal.SIGKILL)
         crawl.ended()
     until(lambda: running_url(home) is None, what="the private Redis to end", within=60)
@@ -223,3 +241,67 @@ def test_a_rebuild_without_pages_says_what_is_unknown(home: Path, site: ChainSit
         "late": "queued", "referrer": "queued", "forbidden": "excluded", "wrong": "failed",
     }  # fmt: skip
     assert log.exists()
+
+
+@pytest.fixture
+def bench(redis_url: str) -> Iterator[Bench]:
+    bench = Bench(redis_url)
+    yield bench
+    bench.close()
+
+
+@pytest.mark.timeout(400)
+def test_two_hundred_thousand_urls_are_exported_and_imported_in_flat_memory(
+    bench: Bench, settings: Settings, tmp_path: Path
+) -> None:
+    frontier = bench.frontier("http://many.example/")
+    for first in range(1, 200_000, 10_000):
+        bench.client.eval(MANY_URLS, 1, bench.key("u"), first)
+    target, file = FoundJob("spring", None, settings), tmp_path / "queue.jsonl"
+    before = resident_bytes()
+    found = export(target, frontier, file, with_seen=True)
+    assert (found.urls["queued"], found.seen) == (200_001, 1)
+    assert peak_bytes([os.getpid()]) - before < 150_000_000, "far below the size of all entries"
+    with file.open("rb") as lines, (tmp_path / "part.jsonl").open("wb") as part:
+        part.writelines(islice(lines, 3_000))
+        part.writelines(b"rubbish\n" for _ in range(2_000))
+    other = bench.frontier("http://many.example/", name="summer")
+    told = import_file(FoundJob("summer", None, settings), other, tmp_path / "part.jsonl", any_scope=False)
+    assert (told.queued + told.known, told.unusable, len(told.problems)) == (2_999, 2_000, MOST_PROBLEMS)
+    again = import_file(FoundJob("summer", None, settings), other, tmp_path / "part.jsonl", any_scope=False)
+    assert (again.queued, again.known) == (0, 2_999)
+    assert other.reports.progress().queued == told.queued + 1
+
+
+def test_an_export_that_breaks_off_leaves_the_older_file(
+    bench: Bench, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frontier = bench.frontier()
+    file = tmp_path / "queue.jsonl"
+    file.write_text("older")
+
+    def broken(_: object) -> bytes:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(queues, "url_line", broken)
+    with pytest.raises(OSError, match="No space"):
+        export(FoundJob("spring", None, settings), frontier, file, with_seen=False)
+    assert file.read_text() == "older"
+    assert list(tmp_path.glob("queue*")) == [file]
+
+
+def test_nothing_is_imported_into_a_job_that_has_ended_its_work(
+    bench: Bench, settings: Settings, tmp_path: Path
+) -> None:
+    frontier = bench.frontier()
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    frontier.finish(lease, VisitOutcome(200))
+    assert isinstance(frontier.claim("w"), JobFinished)
+    file = tmp_path / "late.jsonl"
+    file.write_text('{"url": "http://example.org/late"}\n')
+    with pytest.raises(JobError, match="has ended its work"):
+        import_file(FoundJob("spring", None, settings), frontier, file, any_scope=False)
+    file.with_suffix(".gz").write_bytes(b"no gzip")
+    with pytest.raises(OSError, match="gzip"):
+        import_file(FoundJob("spring", None, settings), frontier, file.with_suffix(".gz"), any_scope=False)

@@ -18,7 +18,9 @@ from admin.log_analysis.intake import take_in
 from admin.log_analysis.intake_state import IntakeState, read_state
 from admin.log_analysis.log_blocks import LONGEST_LINE, LogTrouble
 from admin.log_analysis.readings import open_reading
+from archive.crawl_log import CrawlLog
 from archive.file_lock import lock_or_not
+from archive.rotated_log import renamed_parts
 
 COLUMNS = "time, code, bytes, url, host, path_depth, repeats, mime, is_text, started, source, tries, error, malformed"
 
@@ -225,3 +227,18 @@ def test_without_duckdb_one_line_names_the_extra(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(importlib.util, "find_spec", find_spec)
     with pytest.raises(LogTrouble, match=r"ghostfleet\[analysis\]"):
         take_in(write_log(tmp_path / "crawl.log", [line(1)]), tmp_path / "analysis")
+
+
+def test_log_that_is_rotated_between_two_intakes_is_read_on_without_a_gap(tmp_path: Path) -> None:
+    log, folder, lines = CrawlLog(tmp_path, rotate_bytes=20_000), tmp_path / "analysis", ordinary(600)
+    for at in range(0, 600, 150):
+        for text in lines[at : at + 150]:
+            log.append([text])
+        state = take_in(log.path, folder, block=7_000)
+        assert (state.lines, state.broken, state.rotations, state.is_complete) == (at + 150, 0, 0, True)
+    assert len(renamed_parts(log.path)) > 3
+    log.path.rename(log.path.with_name("crawl.log.0099"))  # a writer was killed between the renaming and the next line
+    assert take_in(log.path, folder).lines == 600
+    log.append([lines[0]])
+    assert take_in(log.path, folder).lines == 601
+    assert [url for (url,) in rows(folder, "url")] == [text.split()[3] for text in [*lines, lines[0]]]

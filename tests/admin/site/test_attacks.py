@@ -55,6 +55,8 @@ def poisoned(transaction: Transaction, payload: str) -> list[str]:
         job.status, job.harvester, job.run_name = status, payload, payload
         job.harvest_error = job.harvest_error_details = job.upload_error = job.upload_error_details = payload
         progress = {"urls": 1, "bytes": 1, "queued": 1, "errors": {payload: 1}, "log": [payload], "title": payload}
+        group = {"name": payload, "members": payload, "parallel": 1, "delay_seconds": 0.5, "visited": 1, "hosts": 1}
+        progress |= {"groups": [{**group, "waiting": 1, "visits": 1, "due_seconds": 2.5}], "revisits": 7}
         hosts = [{"host": payload, "queued": 1, "why": payload}]
         session.add(JobSample(job_id=job.id, at=transaction.now, state=payload, progress=progress, hosts=hosts))
         session.add(

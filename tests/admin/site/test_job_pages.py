@@ -557,7 +557,8 @@ def test_axe_finds_nothing_serious_on_the_pages_of_a_job(
     report(sqlite_database, job, 60, 3, seen)
     give(client, job[0], verb="pause")
     number = job[0]
-    paths = (f"/jobs/{number}", f"/jobs/{number}/log", f"/jobs/{number}/log?pattern=(", f"/jobs/{number}/domains", "/")
+    ends = ("", "/log", "/log?pattern=(", "/domains", "/queues")
+    paths = ("/", *(f"/jobs/{number}{end}" for end in ends))
     assert serious_in_both_schemes(site, client, paths) == []
 
 
@@ -584,3 +585,13 @@ def test_a_page_follows_its_job_and_keeps_what_a_person_has_opened(
             assert tab.get_by_label("Host", exact=True).input_value() == "typed.test"
         finally:
             browser.close()
+
+
+def test_the_scope_of_a_job_is_explained_by_its_page(client: httpx.Client, job: tuple[int, str]) -> None:
+    assert f"/jobs/{job[0]}/scope" in client.get(f"/jobs/{job[0]}/setup").text
+    text = client.get(
+        f"/jobs/{job[0]}/scope", params={"urls": "http://example.invalid/a\n" + HOSTILE, "hops": "LL"}
+    ).text
+    assert "http://example.invalid/a" in text
+    assert "<script>alert" not in text
+    assert client.get("/jobs/999/scope").status_code == 404

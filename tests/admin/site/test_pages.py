@@ -122,7 +122,7 @@ PATHS = (
     *("/harvests/weekly news/explain?domain=example.org", "/templates/default/users", "/templates/default/rename"),
     *("/harvests/weekly news/preview", "/schedules", "/schedules/new", "/schedules/Mondays", "/schedules/Mondays/edit"),
     *("/templates", "/templates/new", "/templates/default", "/templates/default/edit", "/jobs", "/fleet", "/users"),
-    *("/audit", "/settings"),
+    *("/templates/default/scope?urls=http://example.org/a&seeds=http://example.org/", "/audit", "/settings"),
 )
 
 

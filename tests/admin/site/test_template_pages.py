@@ -279,3 +279,19 @@ def test_a_reader_sees_templates_and_can_not_edit_them(stocked_site: RunningSite
         assert reader.get(EDIT).status_code == 403
         assert reader.get("/templates/default/copy").status_code == 403
         assert "Restore" not in reader.get("/templates/default").text
+
+
+def test_the_scope_of_a_template_is_explained_by_its_page(curator: httpx.Client) -> None:
+    assert "/templates/default/scope" in curator.get("/templates/default").text
+    assert 'name="urls"' in curator.get("/templates/default/scope").text
+    asked = {"urls": "http://example.org/a\r\nhttp://example.net/<b>", "seeds": "http://example.org/"}
+    page = curator.get("/templates/default/scope", params=asked)
+    assert page.status_code == 200
+    text = html.unescape(page.text)
+    assert "host org,example)" in text or "domain org,example" in text
+    assert "http://example.net/%3Cb%3E" in text
+    assert "<b>" not in page.text
+    wrong = curator.get("/templates/default/scope", params={**asked, "hops": "LZ"})
+    assert wrong.status_code == 422
+    assert "is no hop path" in html.unescape(wrong.text)
+    assert curator.get("/templates/none/scope").status_code == 404

@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,7 +19,7 @@ from support.stores.real_frontier import PATIENT, Bench
 
 from admin.url_frontier import make_messages
 from admin.url_frontier import urlfrontier_pb2 as pb
-from admin.url_frontier.server import FrontierServer, ListenRefused
+from admin.url_frontier.server import FrontierServer, ListenRefused, address_of
 from admin.url_frontier.service import WORKERS
 from archive.settings.urlfrontier import UrlFrontierSettings
 from frontier.definition.job import Limits, Profile
@@ -333,6 +334,17 @@ def test_a_deleted_queue_is_set_aside_and_can_be_taken_back(client: Client, fron
     assert client.get() == ["http://a.example/"]
 
 
+@pytest.mark.parametrize("key", ["http://a.example/", "a b", "x" * 1_000_000, "a\nb"])
+def test_a_key_that_is_no_host_is_refused(client: Client, key: str) -> None:
+    for call in (
+        lambda: client.DeleteQueue(pb.QueueWithinCrawlParams(key=key)),
+        lambda: client.BlockQueueUntil(pb.BlockQueueParams(key=key)),
+        lambda: client.SetDelay(pb.QueueDelayParams(key=key, delay_requestable=1)),
+        lambda: client.get(key=key),
+    ):
+        assert "is no host" in refused(grpc.StatusCode.INVALID_ARGUMENT, call)
+
+
 # -- URLs that are looked for
 
 
@@ -386,6 +398,18 @@ def test_a_job_is_paused_and_goes_on(client: Client, frontier: Frontier) -> None
     assert len(client.get()) == 2
 
 
+def test_clients_at_once_get_different_urls(bench: Bench, serve: Callable[..., Client]) -> None:
+    frontier = bench.frontier(*(f"http://host{number}.example/" for number in range(60)))
+    clients = [serve(bench.again(frontier)) for _ in range(2)]
+
+    with ThreadPoolExecutor(6) as pool:
+        calls = [pool.submit(clients[number % 2].get, max_queues=10) for number in range(6)]
+        got = [url for call in calls for url in call.result()]
+
+    assert len(got) == len(set(got)) == 60
+    assert frontier.reports.progress().leased == 60
+
+
 @pytest.mark.parametrize(
     ("call", "asked"),
     [
@@ -412,6 +436,20 @@ def test_a_job_that_was_dropped_ends_every_call(client: Client, frontier: Fronti
 def test_a_network_address_needs_a_list_of_clients(frontier: Frontier) -> None:
     with pytest.raises(ListenRefused, match=r"set urlfrontier\.allow_clients"):
         FrontierServer("spring", frontier, UrlFrontierSettings(host="0.0.0.0", port=0))
+
+
+@pytest.mark.parametrize(
+    ("peer", "address"),
+    [
+        ("ipv4:10.20.0.11:4711", "10.20.0.11"),
+        ("ipv6:%5B::1%5D:4711", "::1"),
+        ("ipv6:[::ffff:10.20.0.11]:4711", "10.20.0.11"),
+        ("unix:", ""),
+        ("nonsense", ""),
+    ],
+)
+def test_the_address_of_a_client_is_read(peer: str, address: str) -> None:
+    assert address_of(peer) == address
 
 
 def test_a_port_in_use_is_one_line(frontier: Frontier, client: Client) -> None:

@@ -427,7 +427,7 @@ def test_a_url_with_which_workers_were_lost_is_ended_without_a_visit(
 
     assert visitor.orders == []
     (line,) = [line.split() for line in (tmp_path / "crawl.log").read_text("utf-8").splitlines()]
-    assert (line[1], line[3], line[11]) == ("-3000", "http://site.test/", "workers-lost:2")
+    assert (line[1], line[3], line[11]) == ("-3000", "http://site.test/", "3t,workers-lost:2")
     frontier.close()
 
 

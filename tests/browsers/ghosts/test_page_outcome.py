@@ -33,6 +33,18 @@ def test_a_page_has_its_status_and_the_bytes_of_all_it_fetched() -> None:
     assert visit == Visit(200, 7, 99, "text/html")
 
 
+def test_the_digest_of_a_page_is_that_of_its_visible_text() -> None:
+    def digest(**parts: str) -> str:
+        snapshot = PageSnapshot(main=MainAnswer(URL, 200, HTML), **parts)
+        return verdict(snapshot, SessionCounts(), main=PageRequest(200, "text/html", "document", None, True)).digest
+
+    assert len(digest(text="one")) == 16
+    assert digest(text="one", dom="<p>1") == digest(text="one", dom="<p>2")
+    assert digest(text="one") != digest(text="one", text_final="two") == digest(text="two")
+    assert digest(dom="<p>1") != digest(dom="<p>2")
+    assert digest() == ""
+
+
 @pytest.mark.parametrize(
     ("failure", "errors", "code", "word"),
     [

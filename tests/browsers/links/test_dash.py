@@ -8,6 +8,7 @@ from browsers.links.collector import MAX_LINKS
 from browsers.links.documents import links_of, may_have_links
 
 MPD = "https://site.test/film/x.mpd"
+ONE = "<Representation><BaseURL>1.mp4</BaseURL></Representation>"
 HEAD = '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011"'
 
 
@@ -56,8 +57,9 @@ def test_a_repeat_without_number_lasts_to_the_end() -> None:
 
 def test_bases_are_below_each_other_and_files_are_whole_films() -> None:
     body = (
-        f"{HEAD}><BaseURL>media/</BaseURL><BaseURL>https://other.test/</BaseURL><Period><AdaptationSet><BaseURL>a/</BaseURL>"
-        "<Representation><BaseURL>low.mp4</BaseURL><SegmentBase><Initialization range='0-9'/></SegmentBase></Representation>"
+        f"{HEAD}><BaseURL>media/</BaseURL><BaseURL>https://other.test/</BaseURL><Period><AdaptationSet>"
+        "<BaseURL>a/</BaseURL><Representation><BaseURL>low.mp4</BaseURL>"
+        "<SegmentBase><Initialization range='0-9'/></SegmentBase></Representation>"
         "<Representation><BaseURL>high.mp4</BaseURL></Representation></AdaptationSet>"
         "<AdaptationSet><Representation><SegmentList><Initialization sourceURL='i.mp4'/><SegmentURL media='1.m4s'/>"
         "<SegmentURL media='2.m4s' index='2.idx'/></SegmentList></Representation></AdaptationSet></Period></MPD>"
@@ -69,20 +71,21 @@ def test_bases_are_below_each_other_and_files_are_whole_films() -> None:
 
 
 def test_further_parts_of_a_manifest_are_named_by_links() -> None:
-    body = f"{HEAD} xmlns:xlink='http://www.w3.org/1999/xlink'><Period xlink:href='p2.xml'/><Location>new.mpd</Location></MPD>"
+    link = "xmlns:xlink='http://www.w3.org/1999/xlink' xlink:href='p2.xml'"
+    body = f"{HEAD}><Period {link}/><Location>new.mpd</Location></MPD>"
 
     assert found(body) == ["p2.xml", "new.mpd"]
 
 
 def test_a_broken_manifest_gives_what_came_before() -> None:
-    body = f"{HEAD}><Period><AdaptationSet><Representation><BaseURL>1.mp4</BaseURL></Representation><Representation><BaseURL>2.mp4</BaseURL></x>"
+    body = f"{HEAD}><Period><AdaptationSet>{ONE}<Representation><BaseURL>2.mp4</BaseURL></x>"
 
     assert found(body) == ["1.mp4", "2.mp4"]
 
 
 @pytest.mark.parametrize("content_type", ["application/dash+xml", "application/xml", "video/mp4", "text/plain", ""])
 def test_a_manifest_is_known_by_its_content(content_type: str) -> None:
-    body = f"{HEAD}><Period><AdaptationSet><Representation><BaseURL>1.mp4</BaseURL></Representation></AdaptationSet></Period></MPD>"
+    body = f"{HEAD}><Period><AdaptationSet>{ONE}</AdaptationSet></Period></MPD>"
 
     assert found(body, content_type) == ["1.mp4"]
     assert may_have_links(MPD, {"content-type": content_type})

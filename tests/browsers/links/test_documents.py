@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import Mapping
 from urllib.parse import urljoin
 
@@ -336,6 +337,52 @@ def test_sitemaps_feeds_and_robots_give_links(
     assert found(body, {"content-type": content_type}, url=url) == expected
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            b"<urlset><url><loc>http://site.test/a</loc><lastmod>2024-05-01T10:00:00+02:00</lastmod></url>"
+            b"<url><lastmod>2024-05-02</lastmod><loc>http://site.test/b</loc></url>"
+            b"<url><loc>http://site.test/c</loc></url></urlset>",
+            {"a": 1_714_550_400_000, "b": 1_714_608_000_000, "c": None},
+        ),
+        (
+            b"<sitemapindex><sitemap><loc>http://site.test/s.xml</loc><lastmod>2024-05-02</lastmod></sitemap></sitemapindex>",
+            {"s.xml": 1_714_608_000_000},
+        ),
+        (
+            b"<rss><channel><pubDate>Sat, 04 May 2024 00:00:00 GMT</pubDate><link>http://site.test/home</link><item>"
+            b"<link>http://site.test/post</link><pubDate>Thu, 02 May 2024 00:00:00 GMT</pubDate>"
+            b"<enclosure url='http://site.test/p.mp3'/></item></channel></rss>",
+            {"home": None, "post": 1_714_608_000_000, "p.mp3": None},
+        ),
+        (
+            b"<feed><updated>2024-06-01T00:00:00Z</updated><entry><link rel='alternate' href='/entry'/>"
+            b"<published>2024-05-01T00:00:00Z</published><updated>2024-05-02T00:00:00Z</updated></entry></feed>",
+            {"entry": 1_714_608_000_000},
+        ),
+        (
+            b"<urlset><url><loc>http://site.test/a</loc><lastmod>yesterday</lastmod></url><url><loc>http://site.test/b</loc>"
+            b"<lastmod>" + b"9" * 5000 + b"</lastmod></url></urlset>",
+            {"a": None, "b": None},
+        ),
+    ],
+)
+def test_sitemaps_and_feeds_say_when_a_url_changed(body: bytes, expected: dict[str, int | None]) -> None:
+    links = links_of("http://site.test/sitemap.xml", 200, {"content-type": "application/xml"}, body).links
+    assert {link.url.rpartition("/")[2]: link.changed for link in links} == expected
+
+
+def test_a_list_whose_entries_do_not_end_dates_each_link_once() -> None:
+    links = b"".join(b"<loc>http://site.test/%d</loc>" % number for number in range(5000))
+    ends = b"<lastmod>2024-05-02</lastmod></url>" * 100_000
+    body = b"<urlset>" + b"<url>" * 100_000 + links + ends + b"</urlset>"
+    began = time.process_time()
+    found = links_of("http://site.test/sitemap.xml", 200, {"content-type": "application/xml"}, body).links
+    assert time.process_time() - began < 20
+    assert len(found) == 5000
+
+
 def test_xml_that_declares_entities_gives_nothing() -> None:
     bomb = b'<!DOCTYPE urlset [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><urlset><loc>http://x.test/&b;</loc></urlset>'
 
@@ -481,7 +528,11 @@ def test_media_type_is_bare_and_lower_case() -> None:
     assert media_type(" Text/HTML ; charset=utf-8") == "text/html"
 
 
-@given(st.binary(max_size=400), st.sampled_from(["text/html", "text/css", "application/xml", "text/plain", "", "x"]))
+KINDS = ("text/html", "text/css", "application/xml", "text/plain", "", "x", "application/json", "text/javascript")
+KINDS += ("application/ld+json", "application/dash+xml", "application/pdf")
+
+
+@given(st.binary(max_size=400), st.sampled_from(KINDS))
 def test_junk_never_fails(body: bytes, content_type: str) -> None:
     for url in (PAGE, "http://site.test/robots.txt", "http://site.test/sitemap.xml.gz"):
         assert isinstance(links_of(url, 200, {"content-type": content_type}, body), Links)

@@ -35,6 +35,8 @@ def found(script: str, **more: str) -> list[str]:
         "/ab/b.c/d?e=f",
         "/de",
         "/wp-admin/admin-ajax.php",
+        "/.well-known/x",
+        "/a%20b/caf%C3%A9",
         "/caf\u00e9/menu",
         "photo.jpg",
         "./menu.css",
@@ -81,7 +83,16 @@ def test_texts_in_the_form_of_a_url_are_guesses(text: str) -> None:
         *("https://site.test/?q=", "https://site.test/{id}", "/api/${id}", "/search?q=", "/a//b", "mailto:a@b.test"),
         *("./node_modules/x/index.js", "./utils", "lodash/fp", "@scope/package", "Europe/Berlin", "dd/mm/yyyy"),
         *("h:mm:ss.SSS", "#/route", "?page=2", "javascript:void(0)", "data:image/png;base64,AA/=", "file.unknown"),
-        *(r"\\d+/\\d+", r"[a-z]/i", "ui/core/button", "$1.html|x", "a\u00a0b.html"),
+        *(
+            r"\\d+/\\d+",
+            r"[a-z]/i",
+            "/files/%s.zip",
+            "/.git",
+            "/home/.env",
+            "ui/core/button",
+            "$1.html|x",
+            "a\u00a0b.html",
+        ),
     ],
 )
 def test_other_texts_are_none(text: str) -> None:
@@ -101,6 +112,7 @@ def test_other_texts_are_none(text: str) -> None:
         ('x = "\\u003cimg src=\\u0022/in/string.png\\u0022\\u003e"', ["/in/string.png"]),
         ("// don't\nx = '/after/apostrophe'", ["/after/apostrophe"]),
         ('s = "https:\\/\\/site.test\\/escaped"', ["/escaped"]),
+        ("x = require('./in-bundle.js'); require(['amd/module.js'])", ["/dir/amd/module.js"]),
         ("t = `/user/${id}/page`", []),
         ("import a from './a.js'; import('../b.mjs'); load('c.js')", [
             "https://cdn.test/lib/a.js", "https://cdn.test/b.mjs", "/dir/c.js",
@@ -132,3 +144,14 @@ def test_scripts_are_known_by_their_type_or_name(content_type: str) -> None:
 def test_any_script_ends(script: str) -> None:
     for url in found(script):
         assert url
+
+
+@pytest.mark.parametrize(
+    ("hop_path", "expected"), [("L", True), ("XL", True), ("LE", True), ("X", False), ("LXR", False), ("LXE", False)]
+)
+def test_a_page_to_which_a_guess_leads_gives_no_guesses(hop_path: str, expected: bool) -> None:
+    html = b"<script>go('/next.html')</script><a href=/link>"
+    links = links_of(PAGE, 200, {"content-type": "text/html"}, html, hop_path=hop_path).links
+
+    assert [link.hop for link in links] == (["L", "X"] if expected else ["L"])
+    assert len(found("go('/next.html')", hop_path=hop_path)) == 1  # a script does

@@ -66,7 +66,8 @@ DASH = {
     "long film": "<MPD mediaPresentationDuration='PT999999999H'><Period><AdaptationSet>"
     "<SegmentTemplate media='$Number%099d$' duration='1' timescale='1000000'/>" + "<Representation/>" * 1_000,
     "template": f"<MPD><Period><AdaptationSet><SegmentTemplate media='{'$Number$' * 100_000}'/><Representation/>",
-    "numbers": f"<MPD><Period><AdaptationSet><SegmentTemplate media='$Number$' startNumber='{'9' * 10_000}'/><Representation/>",
+    "numbers": "<MPD><Period><AdaptationSet><SegmentTemplate media='$Number$' "
+    f"startNumber='{'9' * 10_000}'/><Representation/>",
     "entities": "<!DOCTYPE MPD [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]><MPD><BaseURL>&b;</BaseURL>",
 }
 HTML = {
@@ -91,7 +92,8 @@ HTML = {
 def searched(body: str, content_type: str) -> Links:
     result = links_of(PAGE, 200, {"content-type": content_type}, body.encode())
     assert len(result.links) <= MAX_LINKS
-    assert sum(link.hop == "X" for link in result.links) <= MAX_GUESSES
+    if content_type in ("text/html", "text/javascript"):
+        assert sum(link.hop == "X" for link in result.links) <= MAX_GUESSES
     return result
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from browsers.links.collector import MAX_GUESSES
 from browsers.links.documents import links_of
+from browsers.links.guesses import MAX_SCRIPT
 
 PAGE = "http://site.test/dir/page.html"
 HTML = {"content-type": "text/html; charset=utf-8"}
@@ -105,7 +106,7 @@ def test_meta_elements_give_addresses(html: str, expected: list[tuple[str, str]]
         ("<div data-bg=/a.png></div>", ["/a.png E"]),
         ("<div data-bg=\"url('/a.png')\"></div>", ["/a.png E"]),
         ("<div data-bgset='/a.png 100w, /b.png 200w'></div>", ["/a.png E", "/b.png E"]),
-        ("<div data-image=yes data-thumb=3 data-background=dark></div>", []),
+        ("<div data-image=yes data-thumb=3 data-background=dark data-retina=1.5 data-normal=v1.2></div>", []),
         ("<tr data-href=/row/17><td></tr>", ["/row/17 X"]),
         ("<div data-url='http://site.test/load'></div>", ["/load X"]),
         ("<div data-page=article/17.php></div>", ["/dir/article/17.php X"]),
@@ -188,3 +189,9 @@ def test_guesses_beyond_their_bound_are_counted_and_leave_room_for_links() -> No
 
     assert [link.hop for link in result.links] == ["L"] * 2000 + ["X"] * MAX_GUESSES
     assert result.annotations == ("links-dropped:7",)
+
+
+def test_the_beginning_of_a_script_beyond_the_bound_is_searched() -> None:
+    html = f"<script>go('/first.html');{' ' * MAX_SCRIPT}</script><script>go('/second.html')</script>"
+
+    assert found(html) == [("/first.html", "X", "script/text()")]

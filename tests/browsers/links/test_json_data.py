@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from browsers.links.collector import MAX_LINKS
 from browsers.links.documents import links_of, may_have_links
 
 API = "https://api.test/v1/list"
@@ -46,6 +47,14 @@ def test_json_is_known_by_its_type_or_name(kind: str) -> None:
     url = "https://api.test/x.json"
     assert [link[0] for link in found('["/aa/b"]', kind, url)] == ["https://api.test/aa/b"]
     assert may_have_links(url, {"content-type": kind})
+
+
+def test_a_list_in_json_may_have_as_many_links_as_a_page() -> None:
+    body = ",".join(f'"/article/{number}.html"' for number in range(MAX_LINKS + 3))
+    result = links_of(API, 200, {"content-type": "application/json"}, body.encode())
+
+    assert len(result.links) == MAX_LINKS
+    assert result.annotations == ("links-dropped:3",)
 
 
 def test_a_description_is_read_as_json_ld() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import zlib
 
 import pytest
@@ -65,10 +66,8 @@ def with_packed_objects(data: bytes) -> bytes:
     out += b"5 0 obj\n<</Type/ObjStm/N 4/First %d/Length %d/Filter/FlateDecode>>\nstream\n" % (len(index), len(packed))
     out += packed + b"\nendstream\nendobj\n"
     xref_at = len(out)
-    rows = b"".join(
-        [b"\0" + b"\0" * 5, *(b"\2" + (5).to_bytes(4) + bytes([number]) for number in range(4))]
-        + [b"\1" + stream_at.to_bytes(4) + b"\0", b"\1" + xref_at.to_bytes(4) + b"\0"]
-    )
+    packed_rows = b"".join(b"\2" + (5).to_bytes(4) + bytes([number]) for number in range(4))
+    rows = bytes(6) + packed_rows + b"".join(b"\1" + at.to_bytes(4) + b"\0" for at in (stream_at, xref_at))
     out += b"6 0 obj\n<</Type/XRef/Size 7/W[1 4 1]/Root 1 0 R/Length %d>>\nstream\n" % len(rows)
     out += rows + b"\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n" % xref_at
     return bytes(out)
@@ -186,3 +185,11 @@ def test_a_bomb_of_streams_is_bounded() -> None:
     stream = b"<</Type/ObjStm/N 1/First 1/Length %d/Filter/FlateDecode>>\nstream\n" % len(packed)
 
     assert found(b"%PDF-1.5\n" + (stream + packed + b"\nendstream\n") * 200) == []
+
+
+def test_a_machine_without_room_for_a_process_searches_the_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/does/not/exist")
+
+    result = links_of(URL, 200, PDF, b"%PDF-1.4 /URI (https://site.test/a)")
+
+    assert ([link.url for link in result.links], result.annotations) == (["https://site.test/a"], ("pdf-unread",))

@@ -104,20 +104,42 @@ def test_a_profile_leaves_guesses_out(fleet: Fleet, redis_url: str) -> None:
         assert crawled(fleet, redis_url, site, guessed_links="off") == SURE
 
 
-@pytest.mark.parametrize(("hops", "expected"), [(0, {"/"}), (1, {"/", "/a.html"}), (2, {"/", "/a.html", "/b.html"})])
+@pytest.mark.parametrize(
+    ("hops", "expected"),
+    [
+        (0, set()),
+        (1, {"/a.js", "/c.html"}),
+        (2, {"/a.js", "/c.html", "/b.html"}),
+    ],
+)
 def test_the_limit_of_guesses_out_of_scope_decides(fleet: Fleet, redis_url: str, hops: int, expected: set[str]) -> None:
-    """The first site guesses a script of a second one, and the script guesses another page there."""
+    """The page guesses a page and a script of another site, and the script guesses a second page there."""
 
     def other(asked: Asked) -> Routed | None:
-        return Routed(f"<script>go('http://{asked.headers['Host']}/b.html')</script>".encode())
+        script = f"go('http://{asked.headers['Host']}/b.html')"
+        return Routed(script.encode(), "text/javascript") if asked.path == "/a.js" else Routed(b"")
 
     with RoutedSite(other, "127.0.1.18") as second:
+        guesses = f"go('{second.url('/a.js')}'); go('{second.url('/c.html')}'); go('/in-scope.html')"
 
-        def first(asked: Asked) -> Routed | None:
-            return Routed(f"<script>go('{second.url('/a.html')}'); go('/in-scope.html')</script>".encode())
+        def first(_: Asked) -> Routed | None:
+            return Routed(f"<script>{guesses}</script>".encode())
 
         with RoutedSite(first) as site:
             taken = crawled(fleet, redis_url, site, speculative_hops=hops)
 
-            assert "/in-scope.html" in taken
-            assert {"/", *(path for path in second.paths)} == expected
+            assert taken["/in-scope.html"] == "X"
+            assert {path for path in second.paths if path != "/robots.txt"} == expected
+
+
+def test_guesses_do_not_lead_a_job_beyond_its_limit_of_pages(fleet: Fleet, redis_url: str) -> None:
+    """Each page guesses five others, which count neither as pages nor as depth."""
+
+    def routes(asked: Asked) -> Routed | None:
+        number = int(asked.path.strip("/p.html") or 0)
+        return Routed("".join(f"<script>go('/p{number * 5 + each}.html')</script>" for each in range(1, 6)).encode())
+
+    with RoutedSite(routes) as site:
+        crawled(fleet, redis_url, site, limits={"pages": 2, "urls": 100})
+
+        assert sorted(site.paths) == ["/", *(f"/p{number}.html" for number in range(1, 6))]

@@ -14,7 +14,7 @@ from archive.settings import FrontierSettings
 from browsers.plain.robots_rules import RobotsDecision, RobotsRules
 from browsers.plain.visitor import PlainVisitor
 from browsers.visit import VisitOrder
-from frontier.definition.job import Job
+from frontier.definition.job import Job, Profile
 from frontier.definition.scope import Accepted, Rejected
 from frontier.lease import Lease
 from frontier.queue import Frontier
@@ -31,6 +31,7 @@ class Case:
         assert isinstance(claim, Lease)
         self.lease = claim
         self.order = fleet.order(url, collection=frontier.job.collection)
+        self.plain = plain
         self.rules = RobotsRules(frontier, plain, AGENT, obey=True)
 
     def decide(self, url: str = "") -> RobotsDecision:
@@ -54,6 +55,15 @@ def test_what_is_disallowed_is_not_visited(case: Case, origin: RawOrigin) -> Non
 
     assert case.decide() == RobotsDecision(-9998, 7)
     assert case.decide(origin.url("/b")) == RobotsDecision(None, 7)
+
+
+def test_a_sheet_says_for_which_urls_robots_txt_is_ignored(case: Case, origin: RawOrigin) -> None:
+    origin.script("/robots.txt", document(b"User-agent: *\nDisallow: /a/\n", "text/plain"))
+    sheets = Profile(sheets=("regex:.*/a/free robots=ignore",)).page_rules()
+    case.rules = RobotsRules(case.frontier, case.plain, AGENT, obey=True, own=lambda url: sheets.values_for(url).robots)
+
+    assert case.decide().code == -9998
+    assert case.decide(origin.url("/a/free")).code is None
 
 
 def test_it_is_asked_for_once_and_recorded(case: Case, fleet: Fleet, origin: RawOrigin) -> None:

@@ -9,10 +9,10 @@ from flask import Blueprint, request, url_for
 from werkzeug.wrappers import Response
 
 from admin.csv_text import csv_bytes
-from admin.harvests.dispatch import job_domains, listing, observations, steering
+from admin.harvests.dispatch import job_domains, listing, observations, queue_answers, steering
 from admin.harvests.dispatch.job_domains import DomainOrder
 from admin.harvests.dispatch.listing import JobOrder
-from admin.harvests.dispatch.steering import CAN_NOT_BE_UNDONE, JobCommandInput, Verb
+from admin.harvests.dispatch.steering import CAN_NOT_BE_UNDONE, OF_QUEUES, JobCommandInput, Verb
 from admin.models.errors import IllegalState, InvalidInput, UseCaseError
 from admin.models.job_tables import JobStatus, StopReason
 from admin.models.transaction import Right
@@ -27,16 +27,18 @@ _FILTERS: Final = ("status", "harvest", "harvest_id", "run_number", "channel", "
 _JOB_LIMITS: Final = ("urls", "pages", "bytes", "seconds", "host_pages")
 _DOMAIN_LIMITS: Final = ("objects", "bytes")
 _COMMAND_FIELDS: Final = (
-    *("urls", "host", "expression", "domain", "groups", "reason"),
+    *("urls", "host", "expression", "domain", "groups", "reason", "priority", "force", "state", "page"),
     *(f"max_{name}" for name in _DOMAIN_LIMITS),
     *(f"job_{name}" for name in _JOB_LIMITS),
 )
 _HOST_COLUMNS: Final = ("host", "queued", "objects", "failed", "kind", "why")
 _NO_LIMIT: Final = "none"
+_MOST_SHOWN: Final = 20
 _PICTURE_POLICY: Final = "default-src 'none'; sandbox"
 _QUESTIONS: Final = {
     Verb.STOP_AFTER_PAGE: "Stop job {} after the pages that are being visited? It can't go on later.",
     Verb.STOP_NOW: "Stop job {} now? Pages that are being visited break off, and the job can't go on later.",
+    Verb.DELETE_URLS: "Delete the queued URLs of job {} in which the expression is found? They count as excluded.",
     Verb.ADD_REJECT: "Reject these URLs in job {}? The rule can't be taken back while the job runs.",
 }
 _ACT_QUESTIONS: Final = {
@@ -100,6 +102,20 @@ def log(number: int) -> Response:
 def log_live(number: int) -> Response:
     """Show the lines of the log."""
     return _log(number, "jobs/log_lines.html")
+
+
+@BLUEPRINT.get("/<int:number>/queues", endpoint="queues")
+@needs(Right.READ)
+def queues(number: int) -> Response:
+    """Show the hosts with the longest queues of a running job, and the URLs that an operator asked for."""
+    return page("jobs/queues.html", **_queue_values(number))
+
+
+@BLUEPRINT.get("/<int:number>/queues/answer", endpoint="queue_answer")
+@needs(Right.READ)
+def queue_answer(number: int) -> Response:
+    """Show the part of the page of the queues that has the answer."""
+    return page("jobs/queue_answer.html", **_queue_values(number))
 
 
 @BLUEPRINT.get("/<int:number>/pictures/<int:picture>", endpoint="picture")
@@ -219,9 +235,12 @@ def command(number: int) -> Response:
         question = _QUESTIONS[asked[0].verb].format(number)
         fields = {name: request.form[name] for name in ("verb", *_COMMAND_FIELDS) if request.form.get(name)}
         return page("jobs/confirm.html", number=number, question=question, fields=fields, label=str(asked[0].verb))
+    is_of_queues = request.form.get("page") == "queues" or request.form.get("verb") in OF_QUEUES
     if result is not None:
         text = f"Job {number} was told to {result.verb}. Its harvester answers with its next report."
-        return done(text, "jobs.show", number=number)
+        return done(text, "jobs.queues" if is_of_queues else "jobs.show", number=number)
+    if is_of_queues:
+        return page("jobs/queues.html", 422, **{**_queue_values(number), "form": form})
     return page("jobs/show.html", 422, **{**_values(number), "form": form})
 
 
@@ -272,6 +291,17 @@ def _values(number: int) -> dict[str, Any]:
     }
 
 
+def _queue_values(number: int) -> dict[str, Any]:
+    with reading() as opened:
+        job = listing.show_job(opened, number)
+        hosts = queue_answers.list_queues(opened, number)
+        answer = queue_answers.latest_answer(opened, number)
+        commands = [each for each in steering.list_commands(opened, number) if each.verb in OF_QUEUES][:_MOST_SHOWN]
+    form = Form(dict.fromkeys(("verb", *_COMMAND_FIELDS), ""))
+    form.is_sent = False
+    return {"job": job, "hosts": hosts, "answer": answer, "commands": commands, "form": form}
+
+
 def _log(number: int, template: str) -> Response:
     form = Form({"pattern": request.args.get("pattern", "")})
     found = None
@@ -291,9 +321,11 @@ def _command_of(sent: dict[str, Any]) -> dict[str, Any]:
         values["urls"] = tuple(line.strip() for line in sent["urls"].splitlines() if line.strip())
     if values["verb"] == Verb.SET_GROUPS:
         values["groups"] = tuple(line.strip() for line in sent.get("groups", "").splitlines() if line.strip())
-    for name in ("host", "expression", "domain"):
+    for name in ("host", "expression", "domain", "priority", "state"):
         if sent.get(name, "").strip():
             values[name] = sent[name].strip()
+    if sent.get("force"):
+        values["force"] = True
     if values["verb"] == Verb.SET_LIMITS:
         values["limits"] = _limits(sent, "job", _JOB_LIMITS)
     if values["verb"] == Verb.SET_DOMAIN_LIMITS:

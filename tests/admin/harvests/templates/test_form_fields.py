@@ -23,7 +23,7 @@ from admin.harvests.templates.required_keys import REQUIRED_KEYS
 from admin.harvests.templates.stock import DEFAULT_TEMPLATE, STOCK_TEMPLATES, stock_text
 from admin.harvests.templates.verification import problems_of
 from admin.models.errors import InvalidInput
-from frontier.definition.job import DeviceOverrides, Limits, PolitenessOverrides, Profile, RevisitRules
+from frontier.definition.job import DeviceOverrides, Limits, PolitenessOverrides, Profile, RevisitRules, SeenRules
 from frontier.definition.yaml_document import read_document
 
 GOOD = stock_text(DEFAULT_TEMPLATE)
@@ -34,7 +34,13 @@ def field(key: str, text: str = GOOD) -> TemplateField:
 
 
 def test_every_key_of_the_profile_is_a_field_with_words() -> None:
-    groups = {"limits": Limits, "politeness": PolitenessOverrides, "device": DeviceOverrides, "revisit": RevisitRules}
+    groups = {
+        "limits": Limits,
+        "seen": SeenRules,
+        "politeness": PolitenessOverrides,
+        "device": DeviceOverrides,
+        "revisit": RevisitRules,
+    }
     expected = [name for name in Profile.model_fields if name not in groups]
     expected += [f"{group}.{name}" for group, model in groups.items() for name in model.model_fields]
     assert sorted(each.key for each in known_fields()) == sorted(expected)

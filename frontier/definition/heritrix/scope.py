@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from frontier.definition.heritrix_beans import (
+from frontier.definition.heritrix.beans import (
     Bean,
     BeansFile,
     Entries,
@@ -23,10 +23,10 @@ from frontier.definition.heritrix_beans import (
     Value,
     as_texts,
 )
-from frontier.definition.heritrix_beans import line_of as line_of_value
-from frontier.definition.heritrix_keys import Outcome, is_placeholder, truth, whole
-from frontier.definition.rule_kinds import HERITRIX_ONLY, LONGEST_PATTERN
-from frontier.definition.rules import MAX_RULES, parse_rule
+from frontier.definition.heritrix.beans import line_of as line_of_value
+from frontier.definition.heritrix.keys import Outcome, is_placeholder, truth, whole
+from frontier.definition.rules.chain import MAX_RULES, parse_rule
+from frontier.definition.rules.kinds import HERITRIX_ONLY, LONGEST_PATTERN
 
 UNBOUNDED: Final = 100_000
 """The value of a bound that Heritrix does not have; no URL reaches it."""

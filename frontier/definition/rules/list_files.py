@@ -19,7 +19,7 @@ from typing import Final
 logger = logging.getLogger(__name__)
 
 LIST_FOLDER: Final = "lists"
-"""Folder of a home with the list files that rules of templates name."""
+"""Folder of a home with the list files that rules of templates and queue groups name."""
 MAX_LIST_BYTES: Final = 50_000_000
 MAX_LIST_LINES: Final = 1_000_000
 CHECK_SECONDS: Final = 5.0

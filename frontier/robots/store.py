@@ -8,7 +8,7 @@ from collections import OrderedDict
 from threading import Lock
 from typing import Final
 
-from frontier.robots import MAX_BYTES, Robots, robots_url
+from frontier.robots.rules import MAX_BYTES, Robots, robots_url
 from frontier.store import Store
 
 _MOST_PARSED: Final = 1000

@@ -16,11 +16,11 @@ from typing import Any, Final, Protocol
 import regex
 
 from archive.url import UrlError, canonical
-from frontier.definition.list_files import ListFileError, WatchedList
-from frontier.definition.pattern_index import is_plainly_valid
-from frontier.definition.surts import SurtPrefixes, coerced, read_domain, read_host, read_surt, read_surts
-from frontier.definition.url_patterns import UrlPatterns
-from frontier.definition.url_shape import path_segments, repeats
+from frontier.definition.rules.list_files import ListFileError, WatchedList
+from frontier.definition.rules.pattern_index import is_plainly_valid
+from frontier.definition.rules.surts import SurtPrefixes, coerced, read_domain, read_host, read_surt
+from frontier.definition.rules.url_patterns import UrlPatterns
+from frontier.definition.rules.url_shape import path_segments, repeats
 
 type Find = Callable[["LinkFacts"], str | None]
 """The function returns what of the rule applies to a link, which may be empty; None when the rule does not apply."""
@@ -280,38 +280,27 @@ def _watched(read: Callable[[Readers, list[str], Path], Find], *, opposite: bool
 
 
 def _read_surt_list(_: Readers, lines: list[str], path: Path) -> Find:
-    found = [_good(each, path) for each in read_surts(lines)]
-    return _by_surt(found, Readers([], []))
+    return _by_surt(_entries(lines, path, read_surt), Readers([], []))
 
 
 def _read_domain_list(_: Readers, lines: list[str], path: Path) -> Find:
-    found = []
-    for number, line in _numbered(lines):
-        try:
-            found.append((False, read_domain(line)))
-        except ValueError as error:
-            raise ListFileError(f"the list {path} line {number}: {error}") from error
-    return _by_surt(found, Readers([], []))
+    return _by_surt([(False, found) for found in _entries(lines, path, read_domain)], Readers([], []))
 
 
 def _read_regex_list(readers: Readers, lines: list[str], path: Path) -> Find:
-    found: list[str] = []
-    for number, line in _numbered(lines):
-        try:
-            found += _regex(line)
-        except ValueError as error:
-            raise ListFileError(f"the list {path} line {number}: {error}") from error
-    return _by_url(found, readers)
+    return _by_url([found for line in _entries(lines, path, _regex) for found in line], readers)
 
 
-def _numbered(lines: list[str]) -> list[tuple[int, str]]:
-    stripped = ((number, line.strip()) for number, line in enumerate(lines, 1))
-    return [(number, line) for number, line in stripped if line and not line.startswith("#")]
-
-
-def _good(found: tuple[bool, str] | ValueError, path: Path) -> tuple[bool, str]:
-    if isinstance(found, ValueError):
-        raise ListFileError(f"the list {path}: {found}")
+def _entries[T](lines: list[str], path: Path, read: Callable[[str], T]) -> list[T]:
+    """Return the entries of a list file. Raises ListFileError for the first line that is none."""
+    found = []
+    for number, line in enumerate(lines, 1):
+        bare = line.strip()
+        if bare and not bare.startswith("#"):
+            try:
+                found.append(read(bare))
+            except ValueError as error:
+                raise ListFileError(f"the list {path} line {number}: {error}") from error
     return found
 
 

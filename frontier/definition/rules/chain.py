@@ -16,13 +16,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, Literal
 
-from frontier.definition.list_files import ListFileError, WatchedList
-from frontier.definition.rule_kinds import HERITRIX_ONLY, RULE_KINDS, Find, Link, LinkFacts, Readers, RuleKind
-from frontier.definition.url_patterns import UrlPatterns
+from frontier.definition.rules.kinds import HERITRIX_ONLY, RULE_KINDS, Find, Link, LinkFacts, Readers, RuleKind
+from frontier.definition.rules.list_files import ListFileError, WatchedList
+from frontier.definition.rules.url_patterns import UrlPatterns
 
 type Verdict = Literal["ACCEPT", "REJECT"]
 MAX_RULES: Final = 100_000
 LONGEST_RULE: Final = 8_000
+MOST_SHOWN_APART: Final = 500
+"""People see each rule of so many alone."""
 _ENDING: Final = "DecideRule"
 _SHOWN: Final = 300
 _EXAMPLE: Final = "write for example `REJECT MatchesRegex .*/print/.*`"
@@ -72,9 +74,13 @@ class _Group:
 class RuleChain:
     """The rules of a job decide about links. Threads may share them."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        """Make the rules of these lines. Raises ValueError for a line that is no rule. Files are read when needed."""
+    def __init__(self, lines: Iterable[str], *, is_joined: bool = True) -> None:
+        """Make the rules of these lines. Raises ValueError for a line that is no rule. Files are read when needed.
+
+        With `is_joined`, neighbours that are alike are looked up together.
+        """
         self.lines = tuple(parse_rule(line) for line in lines)
+        self._is_joined = is_joined
         self._patterns: list[UrlPatterns] = []
         self._files: list[WatchedList[Find]] = []
         self._groups = tuple(self._grouped())
@@ -91,9 +97,11 @@ class RuleChain:
         return None
 
     def steps(self, link: Link) -> Iterator[tuple[str, RuleDecision | None]]:
-        """Yield each rule with its own decision, in order; neighbours that are looked up together are one step."""
-        facts = LinkFacts(link)
-        for group in self._groups:
+        """Yield each rule with its own decision, in order. Of many rules, neighbours that are alike are one step."""
+        facts, chain = LinkFacts(link), self
+        if len(self._groups) < len(self.lines) <= MOST_SHOWN_APART:
+            chain = RuleChain((line.text for line in self.lines), is_joined=False)
+        for group in chain._groups:
             found = group.find(facts)
             more = f" (and {len(group.texts) - 1:,} more)" if len(group.texts) > 1 else ""
             yield (
@@ -119,7 +127,7 @@ class RuleChain:
         readers = Readers(self._patterns, self._files)
         for (decision, kind, is_joined), lines in groupby(self.lines, key=_likeness):
             found = list(lines)
-            for batch in [found] if is_joined else [[line] for line in found]:
+            for batch in [found] if is_joined and self._is_joined else [[line] for line in found]:
                 items = [(item, number + at) for at, line in enumerate(batch) for item in kind.read(line.arguments)]
                 yield _Group(
                     decision,

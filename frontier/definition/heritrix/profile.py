@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from archive.version import SOFTWARE
-from frontier.definition.heritrix_beans import (
+from frontier.definition.heritrix.beans import (
     Bean,
     BeansFile,
     Entries,
@@ -29,7 +29,7 @@ from frontier.definition.heritrix_beans import (
     read_beans,
     steps_of,
 )
-from frontier.definition.heritrix_keys import (
+from frontier.definition.heritrix.keys import (
     BY_PATH,
     CLASSES,
     KEYS,
@@ -42,7 +42,7 @@ from frontier.definition.heritrix_keys import (
     is_placeholder,
     truth,
 )
-from frontier.definition.heritrix_scope import SECRET, KeyFinding, ScopeMaking, java_regex, scope_values, shown
+from frontier.definition.heritrix.scope import SECRET, KeyFinding, ScopeMaking, java_regex, scope_values, shown
 from frontier.definition.job import Profile, wrong_headers
 from frontier.definition.meaning import meaning_problems
 from frontier.definition.profile import profile_problems

@@ -55,7 +55,7 @@ def amqp(home: Path | None, settings_file: Path | None, job: str, **given: str |
       6    the job is not running
     """
     from admin.intake.broker import BrokerMissing, require_kombu
-    from admin.intake.process import Intake
+    from admin.intake.process import MessageIntake
     from archive.settings.values.redacted import without_secrets
 
     settings = load_settings(home, settings_file, {f"intake.{name}": value for name, value in given.items()})
@@ -73,9 +73,9 @@ def amqp(home: Path | None, settings_file: Path | None, job: str, **given: str |
         def tell(look: FeedLook) -> None:
             _print({"state": look.state, "reason": look.reason, **facts})
 
-        taking = Intake(target, frontier, settings.intake, stop, tell)
+        taking = MessageIntake(target, frontier, settings.intake, stop, tell)
         last = _until_signal(taking.run, stop)
-        _print({"state": "ended", "reason": last.reason or "as asked", **facts, **taking.counts.as_json()})
+        _print({"state": "ended", "reason": last.reason, **facts, **taking.counts.as_json()})
 
 
 @click.group("frontier")
@@ -127,7 +127,7 @@ def serve(home: Path | None, settings_file: Path | None, job: str, listen: str |
             )
         except ListenRefused as error:
             raise InputError(str(error)) from error
-        _print({"state": "ended", "reason": last.reason or "as asked", "job": target.name})
+        _print({"state": "ended", "reason": last.reason, "job": target.name})
 
 
 def _address(listen: str | None) -> dict[str, Any]:

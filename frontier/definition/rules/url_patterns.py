@@ -19,7 +19,7 @@ from typing import Final
 
 import regex
 
-from frontier.definition.pattern_index import PatternIndex
+from frontier.definition.rules.pattern_index import PatternIndex
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""docs/netarchivesuite.md has a row for each requirement, and the files and tests that it names are there."""
+"""Pages with a row for each requirement name files and tests that are there."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 TOP = Path(__file__).resolve().parents[2]
 PAGE = (TOP / "docs" / "netarchivesuite.md").read_text("utf-8")
+CRAWLS = (TOP / "docs" / "crawl-rows.md").read_text("utf-8")
 
 
 class Row(NamedTuple):
@@ -20,23 +21,26 @@ class Row(NamedTuple):
     tests: tuple[tuple[str, str], ...]
 
 
-def rows() -> list[Row]:
-    """Return the rows of the last table."""
+def rows(page: str) -> list[Row]:
+    """Return the rows of the last table of a page."""
     found = []
-    for line in PAGE.splitlines():
-        if not re.match(r"\| N\d+ \|", line):
+    for line in page.splitlines():
+        if not re.match(r"\| [NJH]\d+ \|", line):
             continue
-        name, _, place, tests, _ = (cell.strip() for cell in line.strip("|").split(" | ", 4))
+        name, _, place, tests, *_ = (cell.strip() for cell in line.strip("| ").split(" | ", 4))
         named = re.findall(r"`([^`]+)` ([^;]+)", tests)
         found.append(Row(name, place.strip("`"), tuple((path, said.strip()) for path, said in named)))
     return found
 
 
 def test_each_requirement_has_one_row_in_order() -> None:
-    assert [row.name for row in rows()] == [f"N{number}" for number in range(1, 77)]
+    assert [row.name for row in rows(PAGE)] == [f"N{number}" for number in range(1, 77)]
+    assert [row.name for row in rows(CRAWLS)] == [f"J{number}" for number in (*range(14, 37), 40, 42, 45)] + [
+        f"H{number}" for number in (*range(1, 15), *range(18, 22))
+    ]
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
+@pytest.mark.parametrize("row", [*rows(PAGE), *rows(CRAWLS)], ids=lambda row: row.name)
 def test_the_files_and_tests_of_a_row_are_there(row: Row) -> None:
     assert (TOP / row.place).exists(), row.place
     assert row.tests

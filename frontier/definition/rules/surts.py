@@ -19,7 +19,7 @@ longest one decides.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
 from archive.url import UrlError, canonical, key
@@ -117,17 +117,6 @@ class SurtPrefixes:
                 if (is_exception := self._domains.get(name)) is not None:
                     return None if is_exception else name
         return None
-
-
-def read_surts(lines: Iterable[str]) -> Iterator[tuple[bool, str] | ValueError]:
-    """Yield the prefix of each line, or its error. Empty lines and comments, which begin with #, are left out."""
-    for line in lines:
-        bare = line.strip()
-        if bare and not bare.startswith("#"):
-            try:
-                yield read_surt(bare.partition(" #")[0])
-            except ValueError as error:
-                yield error
 
 
 def _is_surt(text: str) -> bool:

@@ -17,11 +17,15 @@ SHOWN_URL: Final = 2000
 
 
 def limited(decisions: Sequence[ScopeDecision], most: int) -> list[ScopeDecision]:
-    """Return the decisions. Candidates beyond the first `most` accepted ones are rejected as `too-many-links`."""
+    """Return the decisions. Candidates beyond the first `most` accepted ones are rejected as `too-many-links`.
+
+    A candidate of which is known that it was seen was accepted by the scope.
+    """
     accepted, kept = 0, list[ScopeDecision]()
     for decision in decisions:
-        accepted += isinstance(decision, Accepted)
-        too_many = isinstance(decision, Accepted) and accepted > most
+        is_in_scope = isinstance(decision, Accepted) or decision.reason == "seen"
+        accepted += is_in_scope
+        too_many = is_in_scope and accepted > most
         kept.append(Rejected(decision.candidate, "too-many-links", f"max_links {most}") if too_many else decision)
     return kept
 

@@ -1,0 +1,315 @@
+"""Connections to the recording proxies serve requests in turn: those of the plain crawler, and those to control ports.
+
+The proxy relays and records every byte of a site. So the crawler needs only the status, the fields and the body of an
+answer, and reads HTTP/1.1 with few checks (RFC 9112): what the site sent is in the archive in any case.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Final
+
+MAX_HEAD: Final = 8_388_608
+"""Largest number of bytes of a status line and its fields; twice as many as the proxy takes from a site by default."""
+_MAX_INTERIM: Final = 100
+"""Largest number of interim answers (1xx) before an answer."""
+_MAX_LINE: Final = 65_536
+"""Largest number of bytes of a line between the pieces of a chunked body."""
+_IDLE_SECONDS: Final = 20.0
+"""An idle connection is not used again after this time."""
+_PIECE: Final = 131_072
+_HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
+_STATUS: Final = re.compile(rb"HTTP/(\d)\.(\d) +(\d{3})(?: [^\n]*)?")
+_FIELD: Final = re.compile(r"^([^:\s][^:\n]*?)[ \t]*:[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)$", re.MULTILINE)
+_FOLD: Final = re.compile(r"[ \t]*\r?\n[ \t]+")
+_CHUNK: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
+_LENGTH: Final = re.compile(r"(\d{1,18})(?:[ \t]*,[ \t]*\1)*")
+_NO_BODY: Final = frozenset({204, 304})
+_NOT_IN_FIELD: Final = re.compile(r"[\r\n\0]")
+
+
+class ProxyUnreachable(Exception):
+    """No connection to the proxy could be made."""
+
+
+class ConnectionLost(Exception):
+    """The connection ended before the whole answer came."""
+
+
+class AnswerUnreadable(Exception):
+    """The answer is no HTTP/1 response."""
+
+
+class ProxyResponse:
+    """A response whose body is read piece by piece. `headers` have lower-case names."""
+
+    def __init__(self, connection: _Connection, status: int, fields: list[tuple[str, str]], *, stays: bool) -> None:
+        self.status = status
+        self.headers = _joined(fields)
+        """Fields by name. The values of a repeated field are joined by a comma."""
+        self.fields = fields
+        self._connection = connection
+        self._stays = stays
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the body without its transfer coding. Raises ConnectionLost, AnswerUnreadable and TimeoutError."""
+        coding = self.headers.get("transfer-encoding", "").lower()
+        if self.status in _NO_BODY:
+            pass
+        elif coding:
+            if coding.rpartition(",")[2].strip() != "chunked":
+                raise AnswerUnreadable(f"transfer coding {coding[:100]}")
+            yield from self._connection.chunks()
+        elif (length := self.headers.get("content-length")) is not None:
+            if (found := _LENGTH.fullmatch(length.strip())) is None:
+                raise AnswerUnreadable(f"content length {length[:100]}")
+            yield from self._connection.exactly(int(found[1]))
+        else:
+            self._stays = False
+            yield from self._connection.rest()
+        self._connection.is_done = self._stays
+
+    def body(self) -> bytes:
+        """Return the whole body."""
+        return b"".join(self.pieces())
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the values of a field, each by itself."""
+        return tuple(value for field, value in self.fields if field == name)
+
+    def close(self) -> None:
+        """Keep the connection for the next request when the body was read to its end, else close it."""
+        self._connection.release()
+
+
+class ProxyConnections:
+    """The pool keeps idle connections by address. It is safe to share between threads."""
+
+    def __init__(self, connect_seconds: float, most_kept: int) -> None:
+        self._connect_seconds = connect_seconds
+        self._most_kept = most_kept
+        self._idle: dict[str, list[_Connection]] = {}
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    def ask(
+        self,
+        host: str,
+        port: int,
+        target: str,
+        headers: Mapping[str, str],
+        seconds: float,
+        *,
+        method: str = "GET",
+        body: bytes = b"",
+    ) -> ProxyResponse:
+        """Send a request and return the response, of which the body is not read yet.
+
+        The proxy may be silent for `seconds` at a time. Raises ProxyUnreachable, ConnectionLost, AnswerUnreadable and
+        TimeoutError.
+        """
+        request = _request(method, target, headers) + body
+        connection = self._taken(host, port)
+        try:
+            connection.begin(seconds)
+            with suppress(OSError):  # The proxy may have answered, and the answer says why.
+                connection.socket.sendall(request)
+            status, fields, stays = connection.head()
+            return ProxyResponse(connection, status, fields, stays=stays)
+        except BaseException:
+            connection.release()
+            raise
+
+    def close(self) -> None:
+        """Close the idle connections. Those in use are closed when their answers have ended."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = self._idle, {}
+        for connections in idle.values():
+            for connection in connections:
+                connection.socket.close()
+
+    def _taken(self, host: str, port: int) -> _Connection:
+        """Return an idle connection that still stands, else a new one."""
+        address, now = f"{host}:{port}", time.monotonic()
+        while True:
+            with self._lock:
+                idle = self._idle.get(address)
+                connection = idle.pop() if idle else None
+            if connection is None:
+                break
+            if now - connection.idle_since < _IDLE_SECONDS and connection.stands():
+                return connection
+            connection.socket.close()
+        try:
+            made = socket.create_connection((host, port), timeout=self._connect_seconds)
+        except OSError as error:
+            raise ProxyUnreachable(str(error)) from error
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return _Connection(self, address, made)
+
+    def take_back(self, address: str, connection: _Connection) -> bool:
+        """Keep an idle connection; return False when there are enough, or when the pool was closed."""
+        with self._lock:
+            idle = self._idle.setdefault(address, [])
+            if self._is_closed or len(idle) >= self._most_kept:
+                return False
+            idle.append(connection)
+        return True
+
+
+class _Connection:
+    """A connection reads one answer after another. `is_done` says that the last one was read to its end."""
+
+    def __init__(self, pool: ProxyConnections, address: str, made: socket.socket) -> None:
+        self.socket = made
+        self.idle_since = 0.0
+        self.is_done = False
+        self._pool, self._address = pool, address
+        self._buffer = bytearray()
+
+    def begin(self, seconds: float) -> None:
+        self.is_done = False
+        self.socket.settimeout(seconds)
+
+    def release(self) -> None:
+        """Give the connection back to the pool, or close it in the middle of an answer."""
+        is_clean = self.is_done and not self._buffer
+        self.is_done = False
+        self.idle_since = time.monotonic()
+        if not (is_clean and self._pool.take_back(self._address, self)):
+            self.socket.close()
+
+    def stands(self) -> bool:
+        """Return whether the proxy has neither closed the connection nor sent anything."""
+        self.socket.settimeout(0)
+        try:
+            self.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def head(self) -> tuple[int, list[tuple[str, str]], bool]:
+        """Return the status and the fields of the answer, and whether the connection may be used again after it."""
+        for _ in range(_MAX_INTERIM):
+            lines = self._head_lines()
+            first, _, rest = lines.partition(b"\n")
+            found = _STATUS.fullmatch(first.rstrip(b"\r"))
+            if found is None or found[1] != b"1":
+                raise AnswerUnreadable(f"status line {bytes(first[:100])!r}")
+            status = int(found[3])
+            if status >= 200:
+                fields = _fields(rest)
+                options = ",".join(value for name, value in fields if name == "connection").lower()
+                stays = found[2] != b"0" and "close" not in options
+                return status, fields, stays
+        raise AnswerUnreadable("too many interim answers")
+
+    def exactly(self, length: int) -> Iterator[bytes]:
+        """Yield so many bytes."""
+        while length:
+            if not self._buffer:
+                self._read()
+            piece = bytes(self._buffer[:length])
+            del self._buffer[:length]
+            length -= len(piece)
+            yield piece
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield a chunked body, without its trailer."""
+        while True:
+            line = self._line()
+            found = _CHUNK.fullmatch(line)
+            if found is None:
+                raise AnswerUnreadable(f"chunk size {line[:100]!r}")
+            if not (size := int(found[1], 16)):
+                break
+            yield from self.exactly(size)
+            if self._line().strip():
+                raise AnswerUnreadable("bytes after a chunk")
+        taken = 0
+        while line := self._line().strip():
+            taken += len(line)
+            if taken > MAX_HEAD:
+                raise AnswerUnreadable("trailer too long")
+
+    def rest(self) -> Iterator[bytes]:
+        """Yield the bytes until the proxy closes the connection."""
+        while True:
+            if self._buffer:
+                yield bytes(self._buffer)
+                self._buffer.clear()
+            try:
+                piece = self.socket.recv(_PIECE)
+            except TimeoutError:
+                raise
+            except OSError as error:
+                raise ConnectionLost(str(error)) from error
+            if not piece:
+                return
+            self._buffer += piece
+
+    def _head_lines(self) -> bytes:
+        searched = 0
+        while (found := _HEAD_END.search(self._buffer, searched)) is None:
+            searched = max(len(self._buffer) - 3, 0)
+            if searched > MAX_HEAD:
+                raise AnswerUnreadable(f"the head has more than {MAX_HEAD} bytes")
+            self._read()
+        lines = bytes(self._buffer[: found.start()])
+        del self._buffer[: found.end()]
+        return lines
+
+    def _line(self) -> bytes:
+        searched = 0
+        while (end := self._buffer.find(b"\n", searched)) < 0:
+            searched = len(self._buffer)
+            if searched > _MAX_LINE:
+                raise AnswerUnreadable(f"a line of a chunked body has more than {_MAX_LINE} bytes")
+            self._read()
+        line = bytes(self._buffer[: end + 1])
+        del self._buffer[: end + 1]
+        return line
+
+    def _read(self) -> None:
+        try:
+            piece = self.socket.recv(_PIECE)
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise ConnectionLost(str(error)) from error
+        if not piece:
+            raise ConnectionLost("the proxy closed the connection")
+        self._buffer += piece
+
+
+def _request(method: str, target: str, headers: Mapping[str, str]) -> bytes:
+    """Return the head of a request. Raises ValueError for a field or target that would end its line."""
+    lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    for line in lines:
+        if _NOT_IN_FIELD.search(line):
+            raise ValueError(f"{line[:100]!r} can't be sent; a line of a request has no line break")
+    return "\r\n".join((*lines, "", "")).encode()
+
+
+def _fields(lines: bytes) -> list[tuple[str, str]]:
+    """Return the fields, with names in lower case. A line without a colon is left out."""
+    try:
+        text = lines.decode()
+    except UnicodeDecodeError:
+        text = lines.decode("latin-1")
+    return [(name.lower(), _FOLD.sub(" ", value).strip()) for name, value in _FIELD.findall(text)]
+
+
+def _joined(fields: list[tuple[str, str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in fields:
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found

@@ -1,0 +1,1 @@
+"""Configurations of Heritrix 3 become profiles here."""

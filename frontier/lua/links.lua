@@ -1,0 +1,19 @@
+-- Add the links of a page and count those that are rejected, in one step. ARGV: the stamp of the caller's memory of links
+-- if the caller left out links that it knows, else ''; the number of arguments for add.lua; these arguments; and the
+-- arguments for reject.lua, without the links that add.lua finds to be seen.
+-- Returns the stamp, and the answers of add.lua. The stamp changes when the job is opened, and when URLs are no longer
+-- seen (forget.lua). Returns the stamp alone and changes nothing when the caller has another one. Returns '' and changes
+-- nothing in the cases of add.lua.
+
+local state = call('HMGET', key('state'), 'opened', 'unseen')
+if not state[1] then return 'gone' end
+local stamp = state[1] .. ' ' .. (state[2] or '0')
+if ARGV[1] ~= '' and ARGV[1] ~= stamp then return { stamp } end
+local last = 2 + tonumber(ARGV[2])
+local answers = add({ unpack(ARGV, 3, last) })
+if type(answers) ~= 'table' then return answers end
+local seen = 0
+for _, answer in ipairs(answers) do seen = seen + 1 - answer end
+if seen > 0 then count('r:seen', seen) end
+if #ARGV > last then reject({ unpack(ARGV, last + 1) }) end
+return { stamp, answers }

@@ -1,0 +1,133 @@
+"""Real crawls with queue groups, and of continuous jobs: commands, worker processes, sites that note each request."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.browsers.visits import page
+from support.origins.raw_origin import RawOrigin, Step, Wait
+from support.processes.ghostfleet_command import ROOT, Command
+from support.processes.waiting import until
+
+JOB = "spring"
+
+
+class TimedSite:
+    """A site that notes when each request came, and how many requests of all sites are answered at the same time."""
+
+    lock = threading.Lock()
+
+    def __init__(self, origin: RawOrigin, times: list[float], going: list[int]) -> None:
+        self._times, self._going = times, going
+        origin.otherwise(self._answer)
+        for number in range(4):
+            origin.answer(f"/{number}", self._answer)
+
+    def _answer(self, request: bytes) -> Sequence[Step]:
+        with self.lock:
+            self._times.append(time.monotonic())
+            self._going.append(self._going[-1] + 1)
+        done = threading.Event()
+        threading.Timer(0.05, self._end, (done,)).start()
+        return [Wait(done), page(f"{request[:20]!r} <a href=/1>1</a><a href=/2>2</a><a href=/3>3</a>")]
+
+    def _end(self, done: threading.Event) -> None:
+        with self.lock:
+            self._going.append(self._going[-1] - 1)
+        done.set()
+
+
+def crawl(home: Path, profile: str, *urls: str) -> Command:
+    home.mkdir(exist_ok=True)
+    path = home.parent / "profile.toml"
+    path.write_text(profile)
+    flags = ("--collection", "garden", "--job", JOB, "--allow-private", "--delay", "0", "--robots", "ignore", "--json")
+    return Command("crawl", *urls, *flags, "--workers", "8", "--profile", str(path), home=home)
+
+
+def command(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "admin.cli", *arguments, "--home", str(home)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=100,
+        check=False,
+    )
+
+
+@pytest.mark.timeout(300)
+def test_the_hosts_of_a_platform_are_asked_one_after_another(tmp_path: Path) -> None:
+    times: list[float] = []
+    going = [0]
+    home = tmp_path / "home"
+    (home / "groups").mkdir(parents=True)
+    (home / "groups" / "platform.txt").write_text("# by address\n127.0.7.0/24\n")
+    with ExitStack() as sites:
+        origins = [sites.enter_context(RawOrigin(f"127.0.7.{number}")) for number in range(1, 5)]
+        for origin in origins:
+            TimedSite(origin, times, going)
+        profile = 'groups = ["platform list:platform.txt parallel=1 delay=0.3"]\n'
+        with crawl(home, profile, *(origin.url("/") for origin in origins)) as run:
+            until(lambda: len(times) > 2, what="three visits", within=100)
+            shown = command(home, "job", "groups", JOB, "--json")
+            assert run.ended() == 0, run.stderr
+    asked = [visit.path for origin in origins for visit in origin.visits]
+    assert len(asked) == 16, asked
+    assert max(going) == 1
+    # A visit begins after the end of the one before and the delay.
+    assert min(later - earlier for earlier, later in pairwise(sorted(times))) > 0.299
+    report = json.loads(shown.stdout)
+    assert (report["name"], report["parallel"], report["delay_seconds"]) == ("platform", 1, 0.3)
+    assert report["hosts"] == 4
+
+
+@pytest.mark.timeout(300)
+def test_a_continuous_crawl_visits_again_and_goes_on_after_a_stop(tmp_path: Path) -> None:
+    home, versions = tmp_path / "home", [0]
+    profile = '[revisit]\nmode = "fixed"\ninterval_seconds = 1\n'
+    with RawOrigin("127.0.7.9") as origin:
+        origin.answer("/", lambda _: [page(f"version {versions[0]} <a href=/a>a</a>")])
+        origin.script("/a", page("always the same"))
+        with crawl(home, profile, origin.url("/")) as run:
+            until(lambda: len(origin.asked("/a")) >= 3, what="three visits of the same page", within=100)
+            versions[0] = 1
+            until(lambda: (history(home, origin.url("/")) or {}).get("changes"), what="the change", within=60)
+            known = history(home, origin.url("/a"))
+            assert known is not None
+            assert (known["changes"], known["interval_seconds"]) == (0, 1)
+            now = command(home, "revisit", "now", origin.url("/new"), "--job", JOB)
+            assert now.stdout == f"added    {origin.url('/new')}\n"
+            until(lambda: origin.asked("/new"), what="the urgent URL", within=30)
+            unknown = command(home, "revisit", "show", origin.url("/no"), "--job", JOB)
+            assert unknown.returncode == 1
+            assert command(home, "job", "stop", JOB).returncode == 0
+            run.ended()
+        assert run.line(event="summary")["status"] == "stopped"
+        with crawl(home, profile, origin.url("/")) as again:
+            until(lambda: visits(home, origin.url("/a")) > known["visits"] + 1, what="further visits", within=100)
+            text = command(home, "revisit", "show", origin.url("/"), "--job", JOB).stdout
+            assert "results     new" in text
+            assert "changed" in text
+            assert command(home, "job", "stop", JOB).returncode == 0
+            again.ended()
+
+
+def history(home: Path, url: str) -> dict[str, Any] | None:
+    told = command(home, "revisit", "show", url, "--job", JOB, "--json")
+    found: dict[str, Any] | None = json.loads(told.stdout) if told.returncode == 0 else None
+    return found
+
+
+def visits(home: Path, url: str) -> int:
+    return int((history(home, url) or {}).get("visits", 0))
