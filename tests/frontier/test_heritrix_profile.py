@@ -383,8 +383,9 @@ quotaEnforcer.groupMaxAllKb=%{LIMIT_PLACEHOLDER}
 def test_a_value_that_our_checks_refuse_is_taken_out_and_named() -> None:
     conversion = convert(configuration(simple="metadata.userAgentTemplate=caf\u00e9 @OPERATOR_CONTACT_URL@\n"))
     Profile.model_validate(conversion.values)
-    if "user_agent" not in conversion.values:
-        assert any(each.key == "user_agent" and each.outcome == "not-mapped" for each in conversion.findings)
+    assert "user_agent" not in conversion.values
+    assert found(conversion, "metadata.userAgentTemplate").outcome == "not-mapped"
+    assert "not printable ASCII" in found(conversion, "user_agent").why
 
 
 def test_lists_of_too_many_expressions_are_cut_and_named() -> None:
@@ -394,3 +395,10 @@ def test_lists_of_too_many_expressions_are_cut_and_named() -> None:
     )
     assert len(conversion.values["rules"]) == 5_000
     assert any("MatchesListRegex FILE" in each.why for each in conversion.findings)
+
+
+def test_sheets_may_name_a_rule_within_the_scope() -> None:
+    hops = rule("TooManyHopsDecideRule").replace("<bean ", '<bean id="tooManyHops" ')
+    scope = scope_of(rule("RejectDecideRule"), rule("surt.SurtPrefixedDecideRule"), hops)
+    endless = sheet("endless", tooManyHops__enabled="false") + by_surt(("http://(org,example,",), "endless")
+    assert values(endless, scope=scope)["sheets"] == ["http://(org,example, hops=none"]

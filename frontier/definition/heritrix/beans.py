@@ -145,6 +145,10 @@ def read_beans(data: bytes) -> BeansFile:
     for bean in found.beans:
         if bean.name:
             found.by_name[bean.name] = bean
+    for bean in found.beans:
+        for inner in _within(bean):
+            if inner.name:
+                found.by_name.setdefault(inner.name, inner)
     _put_overrides(found)
     return found
 
@@ -309,6 +313,23 @@ def _entry(entry: _Element) -> Value:
     if "value-ref" in entry.attributes:
         return Reference(entry.attributes["value-ref"], entry.line)
     return next((_value(child) for child in entry.children if child.name != "key"), Nothing(entry.line))
+
+
+def _within(value: Value) -> Iterator[Bean]:
+    """Yield the beans within a value. The depth of the file bounds that of the calls."""
+    match value:
+        case Bean():
+            inner = list(value.properties.values())
+        case Items():
+            inner = value.items
+        case Entries():
+            inner = list(value.entries.values())
+        case _:
+            return
+    for each in inner:
+        if isinstance(each, Bean):
+            yield each
+        yield from _within(each)
 
 
 def _put_overrides(found: BeansFile) -> None:

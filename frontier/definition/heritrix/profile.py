@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from archive.version import SOFTWARE
@@ -608,4 +608,10 @@ def _check(making: _Making) -> None:
                 values[table].pop(name, None)
             else:
                 values.pop(table, None)
+            making.findings = [
+                replace(each, outcome="not-mapped", result=(), why="our own checks refuse the value")
+                if any(result.startswith(f"{key}:") for result in each.result)
+                else each
+                for each in making.findings
+            ]
             making.findings.append(KeyFinding(key, "", "not-mapped", (), f"{message}; the key is left out"))
