@@ -43,7 +43,17 @@ def _visit(frontier: Frontier, worker: str = "w") -> list[str]:
 
 @pytest.mark.parametrize(
     ("hop_path", "expected"),
-    [("", False), ("L", False), ("LE", True), ("ER", True), ("LX", False), ("LXE", True), ("LEL", False), ("R", False), ("P", True)],
+    [
+        ("", False),
+        ("L", False),
+        ("LE", True),
+        ("ER", True),
+        ("LX", False),
+        ("LXE", True),
+        ("LEL", False),
+        ("R", False),
+        ("P", True),
+    ],
 )
 def test_what_is_embedded_follows_from_the_hops(hop_path: str, expected: bool) -> None:
     assert is_embedded(hop_path) is expected

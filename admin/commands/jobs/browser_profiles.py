@@ -126,6 +126,46 @@ def create(
     return _with_fleet(settings, work)
 
 
+@browser.command("import")
+@common
+@click.argument("name")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--url", required=True, help="Page that shows the login.")
+@click.option("--selector", default="", help="CSS selector of an element that only logged-in visitors see.")
+@click.option("--text", default="", help="Text that only logged-in visitors see.")
+def import_cookies(
+    home: Path | None, settings_file: Path | None, name: str, file: Path, url: str, selector: str, text: str
+) -> None:
+    """Store the cookies of FILE as the login NAME.
+
+    FILE is a cookies.txt of Netscape's form, as curl, wget, Heritrix and browser extensions write it, or the JSON of a
+    browser extension, or Playwright's storage state. Delete FILE afterwards: the stored login is encrypted, and FILE is
+    not. `check` tells whether the login works.
+    """
+    from archive.dates import now_micros
+    from archive.url import UrlError, canonical, host_of
+    from browsers.logins.browser_profile import BrowserProfile, LoginCheck
+    from browsers.logins.cookie_file import CookieFileError, read_cookie_file
+    from browsers.logins.profile_store import ProfileStore, ProfileUnusable
+
+    store = ProfileStore(load_settings(home, settings_file, {}).home)
+    try:
+        store.check_name(name)
+        found = read_cookie_file(file)
+        page = canonical(url)
+    except (ProfileUnusable, CookieFileError) as error:
+        raise InputError(str(error)) from error
+    except UrlError as error:
+        raise InputError(f"--url {url!r} can't be used: {error}; write for example https://example.org/") from error
+    if not found.cookies and not found.storage:
+        raise InputError(f"{file} has no cookie that can be used; export the cookies while you are logged in")
+    check = LoginCheck(host_of(page), selector, text)
+    profile = BrowserProfile(name, page, now_micros(), found.cookies, found.storage, check).bounded()
+    store.save(profile)
+    lost = f"; {found.left_out:,} could not be used" if found.left_out else ""
+    click.echo(f"{name} has {len(profile.cookies)} cookies and the storage of {len(profile.storage)} sites{lost}")
+
+
 @browser.command("list")
 @common
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
