@@ -110,7 +110,7 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier, lists: Path
             if not found:
                 return NOT_RUNNING
             refused = [f"{each.candidate.url}: {each.reason}" for each, _ in found if isinstance(each, Rejected)]
-            return _counted_urls(len(found), refused, "visited next")
+            return _counted_urls(len(found), refused, "visited", "are visited next")
         case Verb.SET_GROUPS:
             groups = frontier.set_groups(arguments["groups"], lists=lists).groups
             return f"queue groups in force: {', '.join(group.name for group in groups)[:500] or 'none'}"
@@ -150,7 +150,7 @@ def _added(frontier: Frontier, seeds: list[Seed]) -> str:
     return _counted_urls(len(seeds), refused, "added")
 
 
-def _counted_urls(given: int, refused: list[str], done: str) -> str:
+def _counted_urls(given: int, refused: list[str], done: str, says: str = "") -> str:
     more = f", and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
     why = f"; not {done}: {', '.join(refused[:_NAMED])}{more}" if refused else ""
-    return f"{given - len(refused)} of {given} URLs {done}{why}"
+    return f"{given - len(refused)} of {given} URLs {says or done}{why}"

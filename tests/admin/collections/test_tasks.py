@@ -236,7 +236,7 @@ def test_packages_are_removed_after_their_time_and_with_their_collection(
     worker()
     until(lambda: not old.path.exists() and not other.path.exists(), what="the task", within=60)
     assert waiting.is_dir()
-    assert list((settings.home / FOLDER).glob(".removed-*")) == []
+    until(lambda: not list((settings.home / FOLDER).glob(".removed-*")), what="the end of the removal")
 
 
 def test_the_page_is_accessible_and_a_job_leads_to_it(site: RunningSite, operator: httpx.Client) -> None:
