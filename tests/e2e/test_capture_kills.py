@@ -71,6 +71,8 @@ class Work:
         before = self._kept()
 
         def arrived() -> bool:
+            if "ended" in self.tab.locator("#screen .note").inner_text():
+                self.look()  # the page showed a browser that was just ending
             self.tab.fill("#address", url)
             self.tab.get_by_role("button", name="Open", exact=True).click()
             self.tab.wait_for_timeout(2_000)

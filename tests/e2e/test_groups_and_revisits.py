@@ -71,8 +71,8 @@ def test_the_hosts_of_a_platform_are_asked_one_after_another(tmp_path: Path) -> 
     times: list[float] = []
     going = [0]
     home = tmp_path / "home"
-    (home / "groups").mkdir(parents=True)
-    (home / "groups" / "platform.txt").write_text("# by address\n127.0.7.0/24\n")
+    (home / "lists").mkdir(parents=True)
+    (home / "lists" / "platform.txt").write_text("# by address\n127.0.7.0/24\n")
     with ExitStack() as sites:
         origins = [sites.enter_context(RawOrigin(f"127.0.7.{number}")) for number in range(1, 5)]
         for origin in origins:

@@ -232,7 +232,9 @@ def opened(chromium: Browser, admin: RunningSite, tried: TriedSite, role: Role =
     page = context.new_page()
     page.goto(f"/capture/{number}/screen?url={tried.url('/')}")
     until(
-        lambda: tried.last("width") is not None or page.wait_for_timeout(50), what="the page in the browser", within=240
+        lambda: tried.last("webdriver") is not None or page.wait_for_timeout(50),
+        what="the page in the browser",
+        within=240,
     )
     expect(page.locator("#screen canvas[data-pictures]")).to_have_count(1)
     return Person(page, tried), number

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
+from sqlalchemy import select
 from support.archive.secret_search import files_with
 from support.browsers.recorded_window import ended, recording, steered
 from support.browsers.running_viewer import running_viewer
@@ -31,6 +32,7 @@ from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import load
 from bench.process import our_command, source_environment
 from browsers.engines.chromium.executable import find_chromium
+from dedupdb.captures.schema import CAPTURES, open_engine, reading
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 SECONDS = 60_000
@@ -72,6 +74,7 @@ def by_own_browser(home: Path, site: LoginSite) -> int:
             log_in(page)
             browser.close()
         end(database, number)
+        await_index(home, site.url("/inside"))
     return number
 
 
@@ -115,7 +118,20 @@ def by_screen(home: Path, site: LoginSite) -> int:
             expect(tab).to_have_text("Inside")
             browser.close()
         end(database, number)
+        await_index(home, site.url("/inside"))
     return number
+
+
+def await_index(home: Path, url: str) -> None:
+    """Wait until the index has the page: a process that is asked to end does not wait for the index for long."""
+    engine = open_engine(load({"home": str(home)}, environment={}).database_url)
+
+    def is_there() -> bool:
+        with reading(engine) as connection:
+            return connection.scalar(select(CAPTURES.c.id).where(CAPTURES.c.url == url).limit(1)) is not None
+
+    until(is_there, what=f"{url} in the index", within=90)
+    engine.dispose()
 
 
 @contextmanager
