@@ -590,15 +590,20 @@ class RemoteBrowser:
         self._do(self._tabs_told())
 
     async def _tabs_told(self) -> None:
-        listed = []
+        titles: dict[int, str] = {}
         for tab in list(self._tabs):
-            title = ""
             with suppress(Error, TimeoutError):
                 async with asyncio.timeout(2):
-                    title = await tab.page.title()
-            listed.append(
-                {"number": tab.number, "title": title[:300], "url": tab.page.url[:2_000], "on": tab is self._active}
-            )
+                    titles[tab.number] = await tab.page.title()
+        listed = [  # without a wait in between, so that one tab is the active one
+            {
+                "number": tab.number,
+                "title": titles.get(tab.number, "")[:300],
+                "url": tab.page.url[:2_000],
+                "on": tab is self._active,
+            }
+            for tab in self._tabs
+        ]
         if listed != self._told_tabs:
             self._told_tabs = listed
             self._tell(ScreenMessage.of_json({"t": "tabs", "tabs": listed}))
