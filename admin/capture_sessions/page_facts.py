@@ -13,6 +13,7 @@ from sqlalchemy import Select, func, select
 
 from admin.collections.browsing.index import index_if_any
 from admin.collections.browsing.records import RecordTrouble, open_record, read_block
+from archive.capture import Capture
 from archive.dates import Micros
 from archive.http.content_coding import decode
 from archive.http.http_message import Fields
@@ -39,16 +40,11 @@ PICTURE_URN: Final = "urn:thumbnail:"
 def picture_of(settings: Settings, collection: str, url: str, captured: Micros) -> bytes | None:
     """Return the picture of a page of a session as JPEG; None as long as the index has none."""
     uri = f"{PICTURE_URN}{url}"
-    query = _pictures(collection, [uri]).order_by(func.abs(_C.date - captured)).limit(1)
-    with index_if_any(settings) as index:
-        if index is None:
-            return None
-        with reading(index.engine) as connection:
-            found = connection.execute(query).first()
+    found = _nearest(settings, _pictures(collection, [uri]), captured)
     if found is None:
         return None
     try:
-        block, is_whole = read_block(settings, to_capture(found), _MOST_PICTURE)
+        block, is_whole = read_block(settings, found, _MOST_PICTURE)
     except RecordTrouble:
         return None
     return block if is_whole else None
@@ -83,25 +79,28 @@ class PageFacts:
 
 def facts_of(settings: Settings, collection: str, url: str, captured: Micros) -> PageFacts | None:
     """Return what the document of a captured page says; None as long as the index does not have the capture."""
-    query = (
-        select(CAPTURES)
-        .where(_C.collection == collection, _C.key == key(url), _C.url == url, _C.kind == "response")
-        .order_by(func.abs(_C.date - captured))
-        .limit(1)
+    query = select(CAPTURES).where(
+        _C.collection == collection, _C.key == key(url), _C.url == url, _C.kind == "response"
     )
-    with index_if_any(settings) as index:
-        if index is None:
-            return None
-        with reading(index.engine) as connection:
-            found = connection.execute(query).first()
+    found = _nearest(settings, query, captured)
     if found is None:
         return None
     try:
-        with open_record(settings, to_capture(found)) as record:
+        with open_record(settings, found) as record:
             fields = record.http.fields if record.is_http else Fields()
             return _facts(_beginning(record.payload()), fields)
     except (RecordTrouble, WarcError, OSError):
         return PageFacts()
+
+
+def _nearest(settings: Settings, query: Select[Any], captured: Micros) -> Capture | None:
+    """Return the capture of a query that is nearest in time; None without one, or without an index."""
+    with index_if_any(settings) as index:
+        if index is None:
+            return None
+        with reading(index.engine) as connection:
+            found = connection.execute(query.order_by(func.abs(_C.date - captured)).limit(1)).first()
+    return None if found is None else to_capture(found)
 
 
 def _beginning(pieces: Iterable[bytes]) -> bytes:

@@ -148,5 +148,5 @@ def children_of(pid: int) -> list[psutil.Process]:
 
 
 def is_ours(process: psutil.Process) -> bool:
-    """Whether the process is neither the browser nor Redis."""
+    """Return whether the process is neither the browser nor Redis."""
     return "python" in process.name() or "ghostfleet" in process.name()

@@ -54,7 +54,7 @@ def _crawl(home: Path, *more: str) -> Command:
 
 
 class Told(NamedTuple):
-    """What a command printed, and its exit code."""
+    """The result has the output of a command, and its exit code."""
 
     returncode: int
     stdout: str
