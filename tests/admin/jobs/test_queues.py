@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from support.origins.chain_site import ChainSite
 from support.processes.ghostfleet_command import Command
-from support.processes.memory import peak_bytes, resident_bytes
+from support.processes.memory import growth
 from support.processes.waiting import until
 from support.stores.real_frontier import Bench
 
@@ -258,10 +257,10 @@ def test_two_hundred_thousand_urls_are_exported_and_imported_in_flat_memory(
     for first in range(1, 200_000, 10_000):
         bench.client.eval(MANY_URLS, 1, bench.key("u"), first)
     target, file = FoundJob("spring", None, settings), tmp_path / "queue.jsonl"
-    before = resident_bytes()
-    found = export(target, frontier, file, with_seen=True)
+    with growth() as memory:
+        found = export(target, frontier, file, with_seen=True)
     assert (found.urls["queued"], found.seen) == (200_001, 1)
-    assert peak_bytes([os.getpid()]) - before < 150_000_000, "far below the size of all entries"
+    assert memory.bytes < 150_000_000, "far below the size of all entries"
     with file.open("rb") as lines, (tmp_path / "part.jsonl").open("wb") as part:
         part.writelines(islice(lines, 3_000))
         part.writelines(b"rubbish\n" for _ in range(2_000))

@@ -235,7 +235,11 @@ async def test_clicks_reach_points_in_frames_of_other_origins(opener: Opener, or
             box = await inner.evaluate(
                 "() => { const b = document.links[0].getBoundingClientRect(); return [b.x + 5, b.y + 5] }"
             )
-            await window.click(Point(corner.x + box[0], corner.y + box[1]))
+            # Chromium loses clicks into a frame of another process until the frame has been drawn.
+            async with asyncio.timeout(30):
+                while await inner.evaluate("() => document.title") == "":
+                    await window.click(Point(corner.x + box[0], corner.y + box[1]))
+                    await asyncio.sleep(0.2)
             await shows(inner, "() => document.title", "true")
 
 
