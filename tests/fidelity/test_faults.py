@@ -30,7 +30,8 @@ from bench.process import our_command, source_environment
 from dedupdb.claims.file_names import files_key
 from frontier.private_redis.server import start_redis
 
-SHORT = ("kill-process", "kill-all", "power-loss")
+SHORT = ("kill-all", "power-loss")
+"""A process that is killed alone is in `test_kill.py`, and in the campaign of every kind."""
 
 
 @pytest.mark.timeout(600)
@@ -39,7 +40,7 @@ def test_a_short_campaign_keeps_all_invariants(tmp_path: Path) -> None:
     assert sum(one["lost"] for one in played) == 0
     assert all(one["seen"] >= 25 for one in played)
     assert sum(one["sockets"] for one in played) > 0
-    assert {"kill-process", "kill-all"} <= {one["kind"] for one in played}
+    assert "kill-all" in {one["kind"] for one in played}
 
 
 @pytest.mark.slow
