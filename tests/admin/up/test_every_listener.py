@@ -20,6 +20,7 @@ MOST_BYTES = 16 << 20
 PARTS = ("admin", "proxy", "replay", "replay_control", "view", "cdx")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_strangers_take_no_memory_and_keep_nobody_waiting_at_any_port(start_up: Start) -> None:
     with start_up("--demo", "--harvesters", "0") as command:
