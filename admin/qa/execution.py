@@ -19,7 +19,7 @@ from typing import Final
 
 from sqlalchemy import select
 
-from admin.collections.browsing.index import OpenIndex, index_of
+from admin.collections.browsing.index import OpenIndex, index_of, unread_files
 from admin.models.database import Database
 from admin.models.errors import UseCaseError
 from admin.models.job_tables import HarvestJob, JobStatus
@@ -42,6 +42,8 @@ log = logging.getLogger(__name__)
 _TICK_SECONDS: Final = 0.5
 _HEAR_SECONDS: Final = 2.0
 _PAUSE_SECONDS: Final = 0.5
+_INDEX_SECONDS: Final = 20.0
+"""Longest wait for an indexer that is behind: the files of a collection that is being written always grow."""
 _MARGIN_SECONDS: Final = 90.0
 """Time that a judgement may take beside its two visits."""
 _MICROS: Final = 1_000_000
@@ -163,6 +165,8 @@ class QaExecution:
             return ending is not None
 
         is_growing = self._follows and self._crawl_runs()
+        if not is_growing:
+            self._await_index(index, has_to_end)
         # A document can be told from a part of a page only when all records of the page are there.
         after = mark if is_growing else 0
         pages, mark = list_pages(index, self._target, after, has_to_end, is_growing=is_growing)
@@ -181,6 +185,14 @@ class QaExecution:
         if not is_growing:
             self._listed.set()
         return None
+
+    def _await_index(self, index: OpenIndex, has_to_end: Callable[[], bool]) -> None:
+        """Wait until the indexer has read the files of the collection, which may have ended just now."""
+        ends = time.monotonic() + _INDEX_SECONDS
+        while unread_files(self._tools.settings, index, self._collection):
+            if has_to_end() or time.monotonic() > ends or self._stop.wait(_PAUSE_SECONDS):
+                return
+            self._tools.tick()
 
     def _crawl_runs(self) -> bool:
         """Return whether a crawl into the collection goes on, in this home or by a harvester."""

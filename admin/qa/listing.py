@@ -138,6 +138,8 @@ def list_pages(
             pages[found.url] = found
     found_pages = dict(rendered)
     if not is_growing:
+        # Browsertrix gives the id of the visit to the documents of a page, and not to its page information.
+        rendered_ids |= {page.page_id for url, page in plain.items() if page.page_id and url in rendered}
         for url, page in plain.items():
             is_part = page.page_id in rendered_ids or page.url in rendered
             if not is_part:
