@@ -110,15 +110,17 @@ class Judge:
         """
         first = replays[0]
         snapshot = first.snapshot
-        if first.trouble or (snapshot.crashed and snapshot.main is None):
+        if first.trouble or snapshot.crashed:
             return self.unjudged(f"the browser ended during the replay: {first.trouble or 'no reason is known'}")
+        replays = [replay for replay in replays if not (replay.trouble or replay.snapshot.crashed)]
         resources = compare_resources(
             captured.urls, [replay.exchanges for replay in replays], captured.captured, is_archived
         )
         damage = _damage(captured, snapshot, resources)
         view = _best_view(captured, replays)
         whole = _whole_picture(captured, snapshot, _masks(captured, replays))
-        text = compare_texts(captured.text, snapshot.text or "") if captured.text is not None else None
+        is_known = captured.text is not None and snapshot.text is not None
+        text = compare_texts(captured.text or "", snapshot.text or "") if is_known else None
         findings = [
             *_about_page(captured, snapshot),
             *_about_resources(resources.damaged, damage),

@@ -18,6 +18,7 @@ from support.archive.browsed_collection import PAGE as CAPTURED_PAGE
 from support.web.site_pages import refused, saved
 from support.web.site_server import RunningSite, running_site, send_form
 
+from admin.collections.reader_misses import MissCollector
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.qa_tables import PageDecision, QaRepair, QaSession, QaState, RepairPart
@@ -62,6 +63,26 @@ def rulings(database: Database) -> list[tuple[str, str]]:
     with database.reading(COMMAND_LINE) as transaction:
         rows = transaction.session.scalars(select(PageDecision).order_by(PageDecision.id))
         return [(row.url.rpartition("/")[2], str(row.ruling)) for row in rows]
+
+
+def test_a_person_repairs_with_one_click_what_readers_missed(
+    client: httpx.Client, sqlite_database: Database, settings: Settings
+) -> None:
+    shelf = Shelf(settings)
+    shelf.page()
+    shelf.close()
+    assert "view.collect_misses" in client.get(f"/qa?collection={NAME}").text
+    assert client.get("/qa?collection=never-made").status_code == 200
+    view = settings.view.model_copy(update={"collect_misses": True})
+    collector = MissCollector(settings.model_copy(update={"view": view}))
+    collector.note(NAME, IMAGE, CAPTURED_PAGE)
+    collector.flush()
+    assert IMAGE in client.get(f"/qa?collection={NAME}").text
+    to = saved(client, "/qa/missed", collection=NAME, url=IMAGE)
+    assert CAPTURED_PAGE in client.get(to).text
+    with sqlite_database.reading(COMMAND_LINE) as transaction:
+        (part,) = transaction.session.scalars(select(RepairPart)).all()
+        assert (part.url, part.resources) == (CAPTURED_PAGE, [IMAGE])
 
 
 def test_a_person_starts_a_session_and_sees_its_progress(
