@@ -251,13 +251,14 @@ def test_a_person_reviews_thirty_pages_repairs_four_and_hands_over_the_report(ho
     assert all(url in report for url in lost)
 
 
-GARDEN_HOME = """<!doctype html><title>Home</title><a href=/bed/>bed</a> <a href=/spare.png>spare</a>
-<a href=/old>old</a>"""
+GARDEN_HOME = """<!doctype html><title>Home</title><a href=/bed/>bed</a> <a href=/spare.png>spare</a>"""
 GARDEN_BED = """<!doctype html><title>Bed</title><link rel=stylesheet href=/bed/sheet.css>
 <h1>Bed</h1><img src=/bed/hero.png width=600 height=300><div id=menu></div>
 <script src=/bed/menu.js></script><script src=/bed/app.js></script><script>paint(menu);</script>"""
 GARDEN_SCRIPTS = {
-    "/bed/app.js": b"const paint = menu => menu.prepend('painted');\nnew Image().src = '/bed/late.png';\n",
+    "/bed/app.js": b"const paint = menu => menu.prepend('painted');\nconst late = document.createElement('script');\n"
+    b"late.src = '/bed/late.js';\ndocument.head.append(late);\n",
+    "/bed/late.js": b"late.dataset.done = 'yes';",
     "/bed/menu.js": b"for (const name of ['roses', 'herbs', 'trees', 'moss'])\n"
     b"  menu.insertAdjacentHTML('beforeend', `<a href=/${name}>${name}</a> `);\n",
 }
@@ -265,7 +266,7 @@ GARDEN_SCRIPTS = {
 
 @contextmanager
 def flower_bed() -> Iterator[str]:
-    """A site with a page that needs a style sheet, two scripts and two pictures, and a redirect to it."""
+    """A site with a page that needs a style sheet, three scripts and a picture."""
 
     def routes(asked: Asked) -> Routed | None:
         if asked.path == "/":
@@ -276,8 +277,6 @@ def flower_bed() -> Iterator[str]:
             return Routed(b"body {background: #efe}", "text/css")
         if asked.path in GARDEN_SCRIPTS:
             return Routed(GARDEN_SCRIPTS[asked.path], "text/javascript")
-        if asked.path == "/old":
-            return Routed(b"", "text/html", 302, headers=(("Location", "/bed/"),))
         found = answer(f"/consent{asked.path.removeprefix('/bed')}") if asked.path.endswith(".png") else None
         return Routed(found[0], found[1]) if found is not None else None
 
@@ -351,14 +350,14 @@ def test_what_the_replay_alone_has_wrong_is_named_with_its_cause(home: Path) -> 
     with flower_bed() as url:
         crawl(home, url)
     page = f"{url}/bed/"
-    lost = [f"{url}/bed/{name}" for name in ("late.png", "menu.js")]
+    lost = [f"{url}/bed/{name}" for name in ("late.js", "menu.js")]
     engine = open_engine(load({"home": str(home)}, environment={}).database_url)
     with engine.begin() as connection:
         connection.execute(delete(CAPTURES).where(CAPTURES.c.url.in_(lost)))
     engine.dispose()
     found = judged_page(home, page)
     reasons = {reason.get("url", reason["kind"]): reason for reason in found.reasons}
-    assert reasons[lost[0]]["initiator"] == f"script {url}/bed/app.js:2"
+    assert reasons[lost[0]]["initiator"] == f"script {url}/bed/app.js:4"
     assert reasons[lost[1]]["initiator"] == f"document {page}:3"
     assert reasons["links"]["words"] == "4 of 4 links of the capture are not in the replay"
     assert sorted(reasons["links"]["examples"]) == [f"{url}/{name}" for name in ("herbs", "moss", "roses", "trees")]
