@@ -55,6 +55,8 @@ _MEANINGS: Final = {
     "age-gate": "a question for the reader's age",
 }
 _DAY: Final = 86_400
+_HAS_PICTURE: Final = 2
+"""The readyState of a film that shows a picture (HTML Standard, HAVE_CURRENT_DATA)."""
 _PAGE: Final = Box(0, 0, 1280, 1024)
 
 
@@ -138,7 +140,7 @@ class Judge:
         findings = [
             *_about_page(captured, snapshot),
             *_about_resources(resources.damaged, damage, boxes),
-            *_about_media(captured, snapshot, frozenset(each.url for each in resources.damaged)),
+            *_about_media(captured, replays, frozenset(each.url for each in resources.damaged)),
             *_about_pictures(view, whole, chosen, has_damage=bool(resources.damaged)),
             *_about_text(text, chosen.text_tolerance),
             *_about_links(links, chosen.lost_links_share, has_damage=bool(resources.damaged)),
@@ -203,7 +205,7 @@ def _may_be_chance(findings: Sequence[Finding], resources: ResourceComparison) -
         finding.kind in (FindingKind.PICTURE, FindingKind.FULL_PAGE, FindingKind.TEXT, FindingKind.LINKS)
         for finding in findings
     )
-    hangs = any(finding.kind is FindingKind.HANGS for finding in findings)
+    hangs = any(finding.kind in (FindingKind.HANGS, FindingKind.UNPLAYABLE) for finding in findings)
     return has_new_urls or hangs or (differs and not resources.damaged)
 
 
@@ -309,23 +311,33 @@ def _about_resources(
         yield Finding(kind, words, points, each.url, each.initiator, size, round(weight, 4))
 
 
-def _about_media(captured: CapturedPage, snapshot: PageSnapshot, damaged: Set[str]) -> Iterator[Finding]:
-    """Yield images, films and sounds that the browser could show at the capture, and can't in replay.
+def _about_media(captured: CapturedPage, replays: Sequence[ReplayedPage], damaged: Set[str]) -> Iterator[Finding]:
+    """Yield images, films and sounds that the browser could show at the capture, and can't show in any visit.
 
     A resource that is missing has its finding already.
     """
     at_capture = {box["url"]: box for box in _boxes(captured.note)}
-    told: set[str] = set()
-    for box in snapshot.boxes:
-        before = at_capture.get(box["url"])
-        if before is None or box["url"] in damaged or box["url"] in told or "error" in before or "error" not in box:
+    visits = [{box["url"]: box for box in replay.snapshot.boxes} for replay in replays]
+    for url, box in visits[0].items():
+        before = at_capture.get(url)
+        if before is None or url in damaged or not all(_is_worse(before, each.get(url)) for each in visits):
             continue
-        told.add(box["url"])
+        size = _size_of(box)
         if box["kind"] == "image":
             points = LEAST_POINTS[FindingKind.MISSING_IMAGE]
-            yield Finding(FindingKind.BROKEN_IMAGE, "an image can't be decoded in replay", points, box["url"])
+            yield Finding(FindingKind.BROKEN_IMAGE, "an image can't be decoded in replay", points, url, size=size)
         else:
-            yield Finding(FindingKind.UNPLAYABLE, "a film or a sound can't be played in replay", 15, box["url"])
+            yield Finding(FindingKind.UNPLAYABLE, "a film or a sound can't be played in replay", 15, url, size=size)
+
+
+def _is_worse(before: Mapping[str, Any], after: Mapping[str, Any] | None) -> bool:
+    """Return whether an element could show its resource at the capture, and can't in replay.
+
+    A film that had a picture at its capture, and has not even its length in replay, has no error yet.
+    """
+    if after is None or "error" in before:
+        return False
+    return "error" in after or (before.get("readyState", 0) >= _HAS_PICTURE and after.get("readyState") == 0)
 
 
 def _about_pictures(
@@ -365,7 +377,7 @@ def _about_capture(captured: CapturedPage, resources: ResourceComparison, most_d
     skew = max(resources.earliest_seconds, resources.latest_seconds)
     if skew > most_days * _DAY:
         words = f"a resource was captured {skew / _DAY:,.0f} days apart from the page"
-        yield Finding(FindingKind.TIME_SKEW, words, 2, resources.most_apart)
+        yield Finding(FindingKind.TIME_SKEW, words, 2, resources.skews[0][0] if resources.skews else "")
 
 
 def _best_view(captured: CapturedPage, replays: Sequence[ReplayedPage], tolerance: float) -> PictureComparison | None:

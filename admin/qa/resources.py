@@ -6,6 +6,7 @@ A page that chooses one of several URLs at random, such as an advertisement, ask
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,8 @@ _NOT_SHOWN: Final = frozenset(("ping", "cspviolationreport", "csp", "beacon", "p
 _MOST_LOOKUPS: Final = 500
 _MICROS: Final = 1_000_000
 _OK: Final = 200
+_MOST_SKEWS: Final = 20
+_MINUTE: Final = 60.0
 
 
 class ResourceState(StrEnum):
@@ -93,8 +96,9 @@ class ResourceComparison:
     """Seconds by which the earliest capture of a resource is older than the page's."""
     latest_seconds: float = 0.0
     """Seconds by which the latest capture of a resource is newer than the page's."""
-    most_apart: str = ""
-    """The URL of the resource whose capture is furthest from the page's in time."""
+    skews: tuple[tuple[str, float], ...] = ()
+    """URLs of resources whose captures are more than a minute apart from the page's, and by how many seconds: less than
+    0 for an older one. The furthest come first, at most 20."""
     unlisted: int = 0
     """Resources of the capture that were not looked up, since there are too many."""
 
@@ -116,6 +120,7 @@ class ResourceComparison:
             "replayBad": self.bad_in_replay,
             "earliestSeconds": round(self.earliest_seconds, 3),
             "latestSeconds": round(self.latest_seconds, 3),
+            "skews": [{"url": url, "seconds": round(seconds, 3)} for url, seconds in self.skews],
             "unlisted": self.unlisted,
         }
 
@@ -161,7 +166,7 @@ def compare_resources(
         why = "" if state is ResourceState.NOT_ASKED else "the archive has no capture of it any more"
         kind = kind_of(str(entry.get("type", "")), str(entry.get("mime", "")))
         found.append(PageResource(url, kind, state, 0, why, _initiator(entry)))
-    earliest, latest, most_apart = _skew(asked.values(), page_date)
+    skews = _skews(asked.values(), page_date)
     good = sum(_is_good(answer) for answer in asked.values())
     was_good = sum(_was_good(entry) for entry in at_capture.values())
     return ResourceComparison(
@@ -170,9 +175,9 @@ def compare_resources(
         len(at_capture) - was_good,
         good,
         len(asked) - good,
-        earliest,
-        latest,
-        most_apart,
+        max(0.0, -min(skews.values(), default=0.0)),
+        max(0.0, max(skews.values(), default=0.0)),
+        _furthest(skews),
         unlisted,
     )
 
@@ -267,17 +272,19 @@ def _reason(answer: AskedExchange) -> str:
     return f"status {answer.status} in replay"
 
 
-def _skew(answers: Iterable[AskedExchange], page_date: Micros) -> tuple[float, float, str]:
-    """Return by how many seconds captures are older and newer than the page's at most, and the URL of the extreme."""
-    earliest = latest = 0.0
-    most_apart = ""
+def _skews(answers: Iterable[AskedExchange], page_date: Micros) -> dict[str, float]:
+    """Return by how many seconds the capture of each URL is newer than the page's; less than 0 for an older one."""
+    skews = {}
     for answer in answers:
         try:
             date = parsedate_to_datetime(answer.headers.get("memento-datetime", "")).timestamp()
         except (ValueError, TypeError, OverflowError):
             continue
-        skew = date - page_date / _MICROS
-        if abs(skew) > max(earliest, latest):
-            most_apart = answer.request.url
-        earliest, latest = max(earliest, -skew), max(latest, skew)
-    return earliest, latest, most_apart
+        skews[answer.request.url] = date - page_date / _MICROS
+    return skews
+
+
+def _furthest(skews: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """Return the URLs whose captures are furthest from the page's, when that is more than a minute."""
+    found = heapq.nlargest(_MOST_SKEWS, skews.items(), key=lambda pair: abs(pair[1]))
+    return tuple(pair for pair in found if abs(pair[1]) > _MINUTE)

@@ -73,6 +73,18 @@ def test_what_the_browser_can_no_longer_show_is_named() -> None:
     ]
 
 
+def test_a_film_that_never_loads_in_replay_is_named_when_no_visit_shows_it() -> None:
+    film = {"url": "http://a.test/f.mp4", "kind": "media", "box": [0, 0, 90, 90], "isVisible": True}
+    captured = captured_page(boxes=[{**film, "readyState": 4}])
+    silent, again = replayed(), replayed()
+    silent.snapshot.boxes = [{**film, "readyState": 0}]
+    again.snapshot.boxes = [{**film, "readyState": 1}]
+    first = judged(captured, silent)
+    assert (kinds(first), first.needs_second_visit) == ([FindingKind.UNPLAYABLE], True)
+    assert kinds(judged(captured, silent, again)) == []
+    assert kinds(judged(captured_page(boxes=[{**film, "readyState": 1}]), silent)) == [], "the film had no picture then"
+
+
 def test_a_large_image_costs_more_than_a_small_one() -> None:
     boxes = [
         {"url": f"http://a.test/{number}.png", "kind": "image", "box": [0, 0, size, size], "isVisible": True}

@@ -138,6 +138,7 @@ def test_counts_and_time_skew() -> None:
         captured, [[late, early, asked("http://a/x", memento_datetime="no date")]], AT, lambda *_: True
     )
     assert (found.earliest_seconds, found.latest_seconds) == (3600, 60)
+    assert found.measures()["skews"] == [{"url": "http://a/early.png", "seconds": -3600}]
     assert (found.good_at_capture, found.bad_at_capture, found.good_in_replay) == (1, 1, 3)
 
 
