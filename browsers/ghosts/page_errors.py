@@ -2,7 +2,8 @@
 
 A script in each document listens and counts. The page can't see it, and a flood of errors costs no message to us: the
 errors are asked for once, at the end of the visit. An exception in a script of another origin, which that origin does
-not share, has the text `Script error.` and no place, as for the page itself.
+not share, has the text `Script error.` and no place, as for the page itself. A document that a script opens anew by
+`document.open` loses the account of its exceptions, as it loses its own listeners.
 """
 
 from __future__ import annotations
