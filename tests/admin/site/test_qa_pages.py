@@ -110,6 +110,26 @@ def test_a_person_starts_a_session_and_sees_its_progress(
         assert [(row.job, row.follows) for row in rows] == [("one", True), ("two", True)]
 
 
+def test_the_review_and_the_report_say_what_asked_for_a_resource_and_which_links_are_lost(
+    client: httpx.Client, sqlite_database: Database
+) -> None:
+    asked_by, lost = f"script http://example.org/app.js:{HOSTILE}", f"http://example.org/{HOSTILE}"
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        session = add_session(transaction, NAME)
+        missing = finding("missing-image", 20, IMAGE) | {"initiator": asked_by, "size": "320 × 200", "weight": 0.125}
+        links = finding("links", 9, words="2 of 9 links are lost") | {"examples": [lost, "http://example.org/b"]}
+        skews = {"skews": [{"url": lost, "seconds": -7200.5}]}
+        page = add_page(transaction, session, CAPTURED_PAGE, 40, [missing, links], measures={"resources": skews})
+        address, report = f"/qa/{session.id}/pages/{page.id}", f"/qa/{session.id}/report"
+    shown = client.get(address).text
+    for text in ("script http://example.org/app.js:", "320 × 200", "12.5 %", "2 of them", "-7200"):
+        assert text in shown
+    handed_over = client.get(report).text
+    assert "asked for by script http://example.org/app.js:" in handed_over
+    assert "320 × 200 pixels" in handed_over
+    assert "<script>alert" not in shown + handed_over
+
+
 def test_a_review_without_scripts_goes_from_page_to_page(client: httpx.Client, sqlite_database: Database) -> None:
     session, pages = fill(sqlite_database)
     listed = client.get(f"/qa/{session}/pages?kind=missing-image").text
