@@ -209,3 +209,21 @@ def test_a_damaged_picture_of_the_capture_is_left_out() -> None:
     found = judged(captured_page(view=b"\x89PNG\r\n\x1a\nno picture"), replayed(view=picture()))
     assert found.score == 100
     assert "view" not in found.measures
+
+
+def test_a_browser_that_ends_in_mid_page_says_nothing_about_the_page() -> None:
+    view, gone = picture(), replayed()
+    gone.snapshot.crashed = True
+    assert "the browser ended" in judged(captured_page(view=view), gone).why
+    found = judged(captured_page(view=view, text="one"), replayed(view=view, text="one"), gone)
+    assert (found.score, found.is_unjudged, found.measures["visits"]) == (100, False, 1)
+
+
+def test_a_text_that_the_visit_did_not_reach_is_no_lost_text() -> None:
+    found = judged(captured_page(text="one two three"), replayed(notes=["page-timeout"]))
+    assert kinds(found) == [FindingKind.HANGS]
+
+
+def test_the_window_of_another_crawler_has_the_size_of_its_picture() -> None:
+    assert replace(captured_page(view=picture()), note={}).viewport == (640, 512, 1.0)
+    assert replace(captured_page(view=b"no picture"), note={}).viewport is None

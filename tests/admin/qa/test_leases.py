@@ -50,6 +50,20 @@ def test_a_session_whose_process_is_silent_is_taken_over(database: Database, clo
         assert (row.state, row.error) == (QaState.DONE, "")
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_work_of_a_process_that_ends_waits_unless_a_person_asked_for_its_end(database: Database, asked: bool) -> None:
+    number = session(database)
+    leases.take_work(database, QaSession, "one")
+    if asked:
+        with database.transaction(QA) as transaction:
+            leases.step(transaction.session.get_one(QaSession, number), QaState.STOPPING)
+    leases.end_work(database, QaSession, number, "one", QaState.WAITING)
+    with database.reading(QA) as reading:
+        row = reading.session.get_one(QaSession, number)
+        assert (row.state, row.ended is None) == ((QaState.STOPPED, False) if asked else (QaState.WAITING, True))
+    assert (leases.take_work(database, QaSession, "two") is None) is asked
+
+
 def test_each_page_is_taken_once_and_again_after_its_time(database: Database, clock: MovableClock) -> None:
     number = session(database, pages=2)
     first, second = (leases.take_page(database, number, "one", 60) for _ in range(2))

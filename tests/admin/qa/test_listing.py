@@ -57,6 +57,25 @@ def test_a_session_has_the_newest_capture_of_each_page(index: tuple[Captures, Op
     assert found(opened, PageTarget("other")) == {}
 
 
+def test_a_frame_is_no_page_when_only_the_documents_have_the_id_of_the_visit(index: tuple[Captures, OpenIndex]) -> None:
+    store, opened = index
+    wanted = [
+        {"url": "http://a.test/", "page_id": "one"},
+        {"url": "http://a.test/frame", "page_id": "one"},
+        {"url": "urn:pageinfo:http://a.test/", "page_id": None, "kind": "resource"},
+    ]
+    store.add([capture(**each, offset=number * 1000) for number, each in enumerate(wanted)])  # type: ignore[arg-type]
+    assert set(found(opened)) == {"http://a.test/"}
+
+
+def test_a_sample_that_is_stopped_weighs_no_further_page(index: tuple[Captures, OpenIndex], settings: Settings) -> None:
+    store, opened = index
+    store.add(rows())
+    pages, _ = list_pages(opened, NEWS, 0, lambda: False)
+    chosen = choose(settings, opened, NEWS, pages, SampleSize(pages=2), PageChoice.SUSPICION, lambda: True)
+    assert (len(pages), chosen) == (2, [])
+
+
 def test_a_growing_crawl_has_pages_of_ghosts_alone_and_goes_on_behind_the_mark(
     index: tuple[Captures, OpenIndex],
 ) -> None:
