@@ -346,6 +346,23 @@ def test_a_swapped_content_is_named_and_the_repaired_record_wins_in_replay(home:
     assert {row.page_id for row in new} == {damaged.page_id}
 
 
+def test_a_redirect_that_leads_another_way_in_replay_is_named(home: Path) -> None:
+    def routes(asked: Asked) -> Routed | None:
+        pages = {"/": "<a href=/old>old</a> <a href=/other>other</a>", "/new": "The new page", "/other": "Another page"}
+        if asked.path == "/old":
+            return Routed(b"", status=302, headers=(("Location", "/new"),))
+        return Routed(f"<!doctype html><title>A</title>{pages[asked.path]}".encode()) if asked.path in pages else None
+
+    with RoutedSite(routes) as site:
+        url = site.url("").rstrip("/")
+        crawl(home, url)
+    old = f"{url}/old"
+    assert judged_page(home, old).reasons == []
+    swap(home, old, f"{url}/other")
+    (redirect,) = [each for each in judged_page(home, old).reasons if each["kind"] == "redirect"]
+    assert f"the capture went by {old} → {url}/new, and the replay by {old}" in redirect["words"]
+
+
 def test_what_the_replay_alone_has_wrong_is_named_with_its_cause(home: Path) -> None:
     with flower_bed() as url:
         crawl(home, url)
