@@ -199,6 +199,7 @@ class CaptureRecording:
         with self._database.reading(RECORDER) as reading_rows:
             row = reading_rows.session.get_one(CaptureSession, number)
             state = row.state
+            self._secret_fields[number].update(row.secret_fields)
             request = self._request(row)
         live = self._live.get(number)
         if live is None:
@@ -285,6 +286,9 @@ class CaptureRecording:
                 row.failed, row.bytes = counted.failed, counted.bytes
                 row.last_kept = counted.last_kept or row.last_kept
             row.pages = max(row.pages, counted.pages)
+            learned = sorted(self._secret_fields[number])
+            if learned != row.secret_fields:
+                row.secret_fields = learned
             row.heard = transaction.now
             if is_over:
                 row.worker, row.heard = "", None

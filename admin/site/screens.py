@@ -152,6 +152,7 @@ async def _from_person(number: int, receive: Receive, writer: asyncio.StreamWrit
         if not isinstance(sent, dict):
             continue
         if is_first:
-            sent, is_first = {"session": number, "url": str(sent.get("url", "about:blank"))[:65_536]}, False
+            url, opens = str(sent.get("url", "about:blank"))[:65_536], sent.get("open") is True
+            sent, is_first = {"session": number, "url": url, "open": opens}, False
         writer.write(packed(ScreenMessage.of_json(sent)))
         await writer.drain()
