@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import Field
 from sqlalchemy import func, select
 
-from admin.capture_sessions.sessions import AT_ONCE, ENTITY, CapturePageView, CaptureSessionView, find, list_number
+from admin.capture_sessions.sessions import AT_ONCE, ENTITY, CapturePageView, find, list_number
 from admin.models.capture_tables import CaptureSession, SessionNote, SessionPage
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.operation import InputModel, OutputModel, Page
@@ -21,7 +21,6 @@ MOST_NOTES: Final = 10_000
 """Notes of a session."""
 _MOST_TEXT: Final = 10_000
 _MOST_URL: Final = 20_000
-_MOST_SHOWN: Final = 200
 _MOST_OF_PAGES: Final = 1_000
 
 
@@ -45,13 +44,6 @@ class CaptureNoteView(OutputModel):
     text: str
     written: Micros
     written_by: str
-
-
-class CaptureSessionDetails(CaptureSessionView):
-    """The output is a capture session with its notes."""
-
-    notes: list[CaptureNoteView]
-    """The first 200 notes, in the order of the writing; `session list-notes` has all."""
 
 
 def write_note(transaction: Transaction, session: int, given: NewCaptureNote) -> CaptureNoteView:
@@ -110,13 +102,6 @@ def notes_of_pages(
         if note.page in numbers:
             found.setdefault(note.page, []).append(note)
     return found
-
-
-def show(transaction: Transaction, session: int) -> CaptureSessionDetails:
-    """Return a capture session with its notes. Raises NotFound."""
-    transaction.require(Right.READ)
-    view = CaptureSessionView.model_validate(find(transaction, session))
-    return CaptureSessionDetails(**dict(view), notes=list_notes(transaction, session, limit=_MOST_SHOWN).items)
 
 
 def _count(transaction: Transaction, session: int) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from admin.capture_sessions import notes, sessions
+from admin.capture_sessions import details, mends, notes, sessions
+from admin.capture_sessions.details import CaptureSessionDetails
 from admin.capture_sessions.harvest import HarvestFromSession, make_harvest
-from admin.capture_sessions.notes import CaptureNoteView, CaptureSessionDetails, NewCaptureNote
+from admin.capture_sessions.mends import HandCapture, HandCaptureView
+from admin.capture_sessions.notes import CaptureNoteView, NewCaptureNote
 from admin.capture_sessions.sessions import CaptureAccess, CapturePageView, CaptureSessionView, NewCaptureSession
 from admin.harvests.definitions.definition import HarvestView
 from admin.models.operation import Operation
@@ -39,7 +41,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GET",
         "/capture-sessions/{session}",
         Right.READ,
-        notes.show,
+        details.show,
         "Show a capture session, what it has kept, and its notes.",
         output=CaptureSessionDetails,
     ),
@@ -120,5 +122,16 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         sessions.end,
         "End a capture session and close its WARC files.",
         output=CaptureSessionView,
+    ),
+    Operation(
+        "qa.capture-by-hand",
+        "POST",
+        "/qa-sessions/{session}/pages/{page}/hand-captures",
+        Right.OPERATE,
+        mends.capture_by_hand,
+        "Let a damaged page be captured by hand in a capture session, and judged again when that session has ended.",
+        input=HandCapture,
+        output=HandCaptureView,
+        status=201,
     ),
 )

@@ -16,6 +16,7 @@ from admin.models.capture_tables import (
     CaptureSession,
     CaptureState,
     SessionPage,
+    run_name,
 )
 from admin.models.errors import Forbidden, IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import InputModel, OutputModel, Page
@@ -101,11 +102,6 @@ class CaptureAccess(OutputModel):
     """The address for automatic proxy configuration."""
     check_url: str
     """This page tells whether the browser records."""
-
-
-def run_name(number: int) -> str:
-    """Return the name of the captures of the session with this number."""
-    return f"manual-{number}"
 
 
 def start(

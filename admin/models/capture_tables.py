@@ -45,6 +45,11 @@ class CaptureDoor(StrEnum):
     """Files that were captured elsewhere, and imported. The session has ended when it is made."""
 
 
+def run_name(number: int) -> str:
+    """Return the name of the captures of the session with this number."""
+    return f"manual-{number}"
+
+
 class CaptureSession(Base):
     """A capture session is a person's work by hand on one collection."""
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from admin.capture_sessions import harvest, notes, sessions
+from admin.capture_sessions import harvest, mends, notes, sessions
 from admin.capture_sessions.harvest import HarvestFromSession
 from admin.capture_sessions.notes import CaptureNoteView, NewCaptureNote
 from admin.capture_sessions.page_facts import picture_of, urls_with_picture
@@ -226,6 +226,7 @@ def _values(number: int) -> dict[str, Any]:
         newest = sessions.last_pages(opened, number)
         written = notes.last_notes(opened, number)
         noted = notes.notes_of_pages(opened, number, newest)
+        mended = mends.mended_pages(opened, number)
         folder = session_folder(opened.settings, found.collection, number)
         pictured = urls_with_picture(opened.settings, found.collection, [each.url for each in newest])
         may_steer = visitor().may("operate") and sessions.may_steer(opened, sessions.find(opened, number))
@@ -235,6 +236,7 @@ def _values(number: int) -> dict[str, Any]:
         "pages": newest,
         "notes": written,
         "noted": noted,
+        "mends": mended,
         "pictured": pictured,
         "urls": urls,
         "may_steer": may_steer,
