@@ -29,7 +29,8 @@ _MOST_OPEN: Final = 100
 _MOST_JSON: Final = MOST_BYTES
 _LIFE_SECONDS: Final = 900.0
 """After this time the person is looked up again, since a login ends and a right may be taken away."""
-_CONNECT_SECONDS: Final = 15.0
+_CONNECT_SECONDS: Final = 45.0
+"""A capture process that had no session for a while starts its proxy first."""
 
 
 class ScreenSockets:

@@ -25,7 +25,7 @@ def number(stocked_site: RunningSite, curator: httpx.Client) -> int:
     session = int(answer.headers["location"].rpartition("/")[2])
     with stocked_site.database.transaction(COMMAND_LINE) as transaction:
         row = transaction.session.get_one(CaptureSession, session)
-        row.pages, row.urls = 2, 3
+        row.pages, row.urls, row.shown_secrets = 2, 3, [f"http://a.org/{HOSTILE}"]
         for at, (url, title) in enumerate((("http://a.org/", HOSTILE), ("http://a.org/two", "")), 1):
             transaction.session.add(
                 SessionPage(session_id=session, number=at, url=url, title=title, mime="text/html", captured=10**15)
@@ -44,6 +44,7 @@ def test_the_owner_sees_what_the_browser_needs_and_nobody_else(
     assert "127.0.0.1:8100" in shown
     assert "http://recording.ghostfleet.invalid/" in shown
     assert "Trusted Root Certification Authorities" in shown
+    assert "Responses show a secret that was typed." in shown
     assert HOSTILE not in shown
     with stocked_site.client(Role.OPERATOR) as other:
         theirs = other.get(f"/capture/{number}")
