@@ -70,6 +70,8 @@ REVISIT: Final = "duplicate:digest"
 """The annotation of an exchange whose payload was held already."""
 NAVIGATION: Final = "navigation"
 """The annotation of an exchange by which a person's browser opened a page."""
+SHOWS_SECRET: Final = "showsSecret"
+"""The annotation of an exchange whose response shows a secret that a person typed, and is recorded as it came."""
 _NOTE: Final = re.compile(r'[^,"]*"[^"]*"|[^,]+')
 _QUOTED: Final = re.compile(r'[^\s",]+:"[^\s"]*"')
 """An annotation that may hold commas, as DeDuplicator's `duplicate:"FILE,OFFSET"` does."""

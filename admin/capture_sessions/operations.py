@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from admin.capture_sessions import sessions
+from admin.capture_sessions import details, mends, notes, sessions
+from admin.capture_sessions.details import CaptureSessionDetails
 from admin.capture_sessions.harvest import HarvestFromSession, make_harvest
+from admin.capture_sessions.mends import HandCapture, HandCaptureView
+from admin.capture_sessions.notes import CaptureNoteView, NewCaptureNote
 from admin.capture_sessions.sessions import CaptureAccess, CapturePageView, CaptureSessionView, NewCaptureSession
 from admin.harvests.definitions.definition import HarvestView
 from admin.models.operation import Operation
@@ -38,9 +41,9 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GET",
         "/capture-sessions/{session}",
         Right.READ,
-        sessions.show,
-        "Show a capture session and what it has kept.",
-        output=CaptureSessionView,
+        details.show,
+        "Show a capture session, what it has kept, and its notes.",
+        output=CaptureSessionDetails,
     ),
     Operation(
         "capture-session.list-pages",
@@ -50,6 +53,27 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         sessions.list_pages,
         "List the pages of a capture session in the order of the visits.",
         output=CapturePageView,
+        is_list=True,
+    ),
+    Operation(
+        "capture-session.note",
+        "POST",
+        "/capture-sessions/{session}/notes",
+        Right.OPERATE,
+        notes.write_note,
+        "Write a note about a page of a capture session.",
+        input=NewCaptureNote,
+        output=CaptureNoteView,
+        status=201,
+    ),
+    Operation(
+        "capture-session.list-notes",
+        "GET",
+        "/capture-sessions/{session}/notes",
+        Right.READ,
+        notes.list_notes,
+        "List the notes of a capture session in the order of the writing.",
+        output=CaptureNoteView,
         is_list=True,
     ),
     Operation(
@@ -98,5 +122,16 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         sessions.end,
         "End a capture session and close its WARC files.",
         output=CaptureSessionView,
+    ),
+    Operation(
+        "qa.capture-by-hand",
+        "POST",
+        "/qa-sessions/{session}/pages/{page}/hand-captures",
+        Right.OPERATE,
+        mends.capture_by_hand,
+        "Let a damaged page be captured by hand in a capture session, and judged again when that session has ended.",
+        input=HandCapture,
+        output=HandCaptureView,
+        status=201,
     ),
 )

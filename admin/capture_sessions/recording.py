@@ -22,8 +22,8 @@ from sqlalchemy import select
 from admin.capture_sessions.page_facts import MOST_SECRET_FIELDS, PICTURE_URN, facts_of
 from admin.capture_sessions.proxy_access import token_of
 from admin.capture_sessions.session_log import OpenedPage, SessionLog
-from admin.capture_sessions.sessions import run_name, step
-from admin.models.capture_tables import CaptureDoor, CaptureSession, CaptureState, SessionPage
+from admin.capture_sessions.sessions import step
+from admin.models.capture_tables import CaptureDoor, CaptureSession, CaptureState, SessionPage, run_name
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.transaction import Actor, Door, Transaction
@@ -199,6 +199,7 @@ class CaptureRecording:
         with self._database.reading(RECORDER) as reading_rows:
             row = reading_rows.session.get_one(CaptureSession, number)
             state = row.state
+            self._secret_fields[number].update(row.secret_fields)
             request = self._request(row)
         live = self._live.get(number)
         if live is None:
@@ -285,6 +286,11 @@ class CaptureRecording:
                 row.failed, row.bytes = counted.failed, counted.bytes
                 row.last_kept = counted.last_kept or row.last_kept
             row.pages = max(row.pages, counted.pages)
+            if len(counted.shown_secrets) > len(row.shown_secrets):
+                row.shown_secrets = list(counted.shown_secrets)
+            learned = sorted(self._secret_fields[number])
+            if learned != row.secret_fields:
+                row.secret_fields = learned
             row.heard = transaction.now
             if is_over:
                 row.worker, row.heard = "", None

@@ -90,9 +90,12 @@ class Screens:
                 return
             asked = first.json
             session = int(asked.get("session", 0))
-            seat = await self._seat(session, str(asked.get("url", "about:blank")), viewer)
+            url, before = str(asked.get("url", "about:blank")), self._seats.get(session)
+            seat = await self._seat(session, url, viewer)
             if seat is None:
                 return
+            if seat is before and asked.get("open") is True and url != "about:blank":
+                seat.browser.take({"t": "go", "url": url})
             while (message := await read_message(reader)) is not None and not seat.browser.is_over:
                 if message.kind is MessageKind.JSON:
                     with suppress(ValueError):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from admin.jobs.tally import LogFollower, is_novel, size_of
-from archive.crawl_log import BLOCKED_BY_RULE, FILE_NAME, NAVIGATION, LogLine
+from archive.crawl_log import BLOCKED_BY_RULE, FILE_NAME, NAVIGATION, SHOWS_SECRET, LogLine
 from archive.dates import Micros
 from archive.rotated_log import open_log
 
@@ -24,6 +24,8 @@ MOST_PAGES: Final = 100_000
 """Pages of a session that are listed; the records of all others are kept as well."""
 _DOCUMENTS: Final = ("text/html", "application/xhtml+xml", "application/pdf", "text/plain", "image/svg+xml")
 LAST_SHOWN: Final = 30
+_MOST_SHOWING: Final = 100
+"""URLs of responses with a typed secret that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class SessionLog:
         self.last_kept: Micros | None = None
         self.last: list[KeptUrl] = []
         """The newest exchanges, the oldest first."""
+        self.shown_secrets: dict[str, None] = {}
+        """The URLs whose responses show a secret that was typed, in the order of the log."""
 
     def read(self) -> Iterator[OpenedPage]:
         """Count new lines, at most some thousand of them, and yield the pages that were opened."""
@@ -84,6 +88,8 @@ class SessionLog:
         self.known += not is_new
         self.bytes += size_of(line)
         self.last_kept = line.time
+        if SHOWS_SECRET in line.annotations and len(self.shown_secrets) < _MOST_SHOWING:
+            self.shown_secrets[line.url] = None
         self._note(line, is_new=is_new)
         if NAVIGATION not in line.annotations or line.code in _REDIRECT or not line.mime.startswith(_DOCUMENTS):
             return None

@@ -16,6 +16,7 @@ from admin.models.capture_tables import (
     CaptureSession,
     CaptureState,
     SessionPage,
+    run_name,
 )
 from admin.models.errors import Forbidden, IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import InputModel, OutputModel, Page
@@ -71,6 +72,8 @@ class CaptureSessionView(OutputModel):
     pages: int
     last_kept: Micros | None
     error: str
+    shown_secrets: list[str]
+    """The URLs whose responses show a secret that was typed, at most 100. Responses are recorded as they came."""
 
     @property
     def run(self) -> str:
@@ -99,11 +102,6 @@ class CaptureAccess(OutputModel):
     """The address for automatic proxy configuration."""
     check_url: str
     """This page tells whether the browser records."""
-
-
-def run_name(number: int) -> str:
-    """Return the name of the captures of the session with this number."""
-    return f"manual-{number}"
 
 
 def start(
@@ -150,7 +148,7 @@ def list_sessions(
     if state is not None:
         query = query.where(CaptureSession.state == state)
     if after is not None:
-        query = query.where(CaptureSession.id < _number(after))
+        query = query.where(CaptureSession.id < list_number(after))
     rows = list(transaction.session.scalars(query))
     items = [CaptureSessionView.model_validate(row) for row in rows[:limit]]
     return Page(items=items, next=str(items[-1].id) if len(rows) > limit else None)
@@ -170,7 +168,7 @@ def list_pages(
     find(transaction, session)
     query = select(SessionPage).where(SessionPage.session_id == session).order_by(SessionPage.number).limit(limit + 1)
     if after is not None:
-        query = query.where(SessionPage.number > _number(after))
+        query = query.where(SessionPage.number > list_number(after))
     rows = list(transaction.session.scalars(query))
     items = [CapturePageView.model_validate(row) for row in rows[:limit]]
     return Page(items=items, next=str(items[-1].number) if len(rows) > limit else None)
@@ -297,7 +295,8 @@ def _step(transaction: Transaction, session: int, state: CaptureState, name: str
     return CaptureSessionView.model_validate(row)
 
 
-def _number(text: str) -> int:
+def list_number(text: str) -> int:
+    """Return the number that ends a page of a list. Raises InvalidInput."""
     if not text.isascii() or not text.isdigit():
         raise InvalidInput(Problem("after", f"{text[:40]!r} is not the end of a page of this list"))
     return int(text)

@@ -27,6 +27,8 @@ from admin.options import (
 from archive.program_name import command
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from admin.capture_sessions.process import RunningProxy
     from admin.capture_sessions.recording import CaptureRecording
     from admin.capture_sessions.sessions import CaptureSessionView
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 _TICK_SECONDS: Final = 0.5
 _TELL_SECONDS: Final = 2.0
 _SHOWN_PAGES: Final = 50
+_SHOWN_SECRETS: Final = 10
 _MOST_COLUMNS: Final = 110
 _QUIET_FIREFOX: Final = {
     "MOZ_CRASHREPORTER_DISABLE": "1",
@@ -57,6 +60,11 @@ _QUIET_FIREFOX: Final = {
     default="chromium",
     help="Browser of the window.  [chromium]",
 )
+@click.option(
+    "--save-login",
+    metavar="NAME",
+    help="Keep the cookies and the storage of the window at its end, encrypted, as a login for crawls. Chromium only.",
+)
 @click.option("--headless", is_flag=True, help="Open no visible window; for programs that steer the browser.")
 @click.option(
     "--debugging-port", type=click.IntRange(0, 65535), metavar="PORT", help="Port at which programs steer the browser."
@@ -74,6 +82,7 @@ def record(
     keep_secrets: bool,
     no_cookies: bool,
     browser: Literal["chromium", "firefox"],
+    save_login: str | None,
     headless: bool,
     debugging_port: int | None,
     as_json: bool,
@@ -103,13 +112,14 @@ def record(
     }
     settings = load_settings(home, settings_file, flags)
     say_mended(settings)
+    _check_login(settings, browser, save_login)
     executable = _executable(settings, browser, is_visible=not headless)
     try:
         with closing(open_database(settings)) as database:
             number = _session(database, collection, title, resume, keep_secrets=keep_secrets, no_cookies=no_cookies)
             kind = _ChromiumWindow if browser == "chromium" else _FirefoxWindow
             window = kind(settings, database, number, executable, is_visible=not headless, port=debugging_port)
-            return window.run(url or "about:blank", as_json=as_json)
+            return window.run(url or "about:blank", as_json=as_json, login=save_login)
     except UseCaseError as error:
         raise InputError(str(error)) from error
 
@@ -172,11 +182,13 @@ class _Window(ABC):
     ) -> None:
         self._settings, self._database, self._number = settings, database, number
         self._executable, self._is_visible, self._port = executable, is_visible, port
+        self._disconnect: Callable[[], None] = lambda: None
+        """Closes the connection to the browser, when there is one."""
         self._told = ""
         self._last_line = 0.0
 
-    def run(self, url: str, *, as_json: bool) -> int:
-        """Record until the end, then list what was kept. Return the exit code."""
+    def run(self, url: str, *, as_json: bool, login: str | None = None) -> int:
+        """Record until the end, save the login, and list what was kept. Return the exit code."""
         from admin.capture_sessions.process import ProxyMissing, running_proxy, tick_steadily
         from admin.capture_sessions.recording import CaptureRecording, Taken
         from admin.fleet.process import StartInterrupted
@@ -203,12 +215,21 @@ class _Window(ABC):
                     finally:
                         if browser is not None:
                             _end(browser)
+                        self._disconnect()
                         recording.close()
             except Taken as error:
                 raise InputError(str(error)) from error
             except (ProxyMissing, StartInterrupted) as error:
                 trouble = str(error)
-        return self._show_end(trouble, as_json=as_json)
+        self._end_session(trouble)
+        login = login if browser is not None else None
+        unsaved = ""
+        if login is not None:
+            unsaved = _save_login(self._settings, self._database, self._view(), self._executable, login)
+        code = self._show_end(trouble, as_json=as_json, login=None if unsaved else login)
+        if unsaved:
+            raise JobFailed(unsaved)
+        return code
 
     def _open(
         self, proxy: RunningProxy, recording: CaptureRecording, url: str, *, as_json: bool
@@ -217,14 +238,7 @@ class _Window(ABC):
         assert address is not None
         profile = self._profile()
         flags = self._prepare(profile, address, proxy.addresses.proxy)
-        process = subprocess.Popen(
-            [self._executable, *flags, url],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env={**os.environ, **_QUIET_FIREFOX},
-        )
+        process = self._launch([*flags, url], recording)
         found = self._view()
         if as_json:
             facts = {"recording": True, "session": found.id, "collection": found.collection, "proxy": address}
@@ -232,6 +246,17 @@ class _Window(ABC):
         else:
             _say(f"session {found.id} records into {found.collection}; close the window or press Ctrl-C to end")
         return process
+
+    def _launch(self, arguments: list[str], recording: CaptureRecording) -> subprocess.Popen[bytes]:
+        """Start the browser in a process group of its own."""
+        return subprocess.Popen(
+            [self._executable, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, **_QUIET_FIREFOX},
+        )
 
     @abstractmethod
     def _profile(self) -> Path:
@@ -255,17 +280,18 @@ class _Window(ABC):
             self._told, self._last_line = line, time.monotonic()
             _say(line)
 
-    def _show_end(self, trouble: str, *, as_json: bool) -> int:
+    def _show_end(self, trouble: str, *, as_json: bool, login: str | None) -> int:
         from admin.capture_sessions import sessions
         from admin.models.transaction import COMMAND_LINE
 
-        self._end_session(trouble)
         found = self._view()
         with self._database.reading(COMMAND_LINE) as reading:
             pages = sessions.list_pages(reading, self._number, limit=_SHOWN_PAGES)
         if as_json:
             listed = [{"url": page.url, "title": page.title} for page in pages.items]
-            click.echo(json.dumps({"ended": True, **found.model_dump(mode="json"), "listed_pages": listed}))
+            click.echo(
+                json.dumps({"ended": True, **found.model_dump(mode="json"), "listed_pages": listed, "login": login})
+            )
         else:
             if found.failed:
                 click.echo(f"{found.failed} requests failed")
@@ -275,8 +301,14 @@ class _Window(ABC):
             )
             for page in pages.items:
                 click.echo(f"  {page.url}" + (f"  {page.title}" if page.title else ""))
+            for shown in found.shown_secrets[:_SHOWN_SECRETS]:
+                click.echo(f"the response of {shown} shows a secret that was typed, and is recorded as it came")
+            if len(found.shown_secrets) > _SHOWN_SECRETS:
+                click.echo(f"so do further ones; {command(f'session show {found.id}')} lists them")
             if found.pages > len(pages.items):
                 click.echo(f"  and {found.pages - len(pages.items)} more: {command(f'session list-pages {found.id}')}")
+            if login is not None:
+                click.echo(f"The login was saved as {login}; the profile of a crawl can name it (browser_profile).")
             click.echo(f"Look at it: {command(f'open {found.collection}')}")
             click.echo(f"Go on:      {command(f'record {found.collection} --resume {found.id}')}")
         if trouble:
@@ -298,7 +330,7 @@ class _Window(ABC):
 
 
 class _ChromiumWindow(_Window):
-    """A window of Chromium."""
+    """A window of Chromium. Pictures of its pages are taken over pipes."""
 
     def _profile(self) -> Path:
         return profile_folder(self._settings, self._number)
@@ -311,11 +343,22 @@ class _ChromiumWindow(_Window):
         prepare_window_profile(profile)
         trusted = trusted_keys(self._settings.home, main_port)
         flags = recorded_window_flags(trusted, address, str(profile), is_visible=self._is_visible)
-        if os.geteuid() == 0 or not self._settings.browsers.sandbox:
+        flags.append("--remote-debugging-pipe")
+        if not _has_sandbox(self._settings):
             flags.append("--no-sandbox")
         if self._port is not None:
             flags.append(f"--remote-debugging-port={self._port}")
         return flags
+
+    def _launch(self, arguments: list[str], recording: CaptureRecording) -> subprocess.Popen[bytes]:
+        from browsers.remote.recorded_window import WindowPictures, start_window
+
+        process, from_browser, to_browser = start_window(self._executable, arguments, os.environ)
+        pictures = WindowPictures(
+            from_browser, to_browser, lambda url, png: recording.keep_picture(self._number, url, png)
+        )
+        self._disconnect = pictures.close
+        return process
 
 
 class _FirefoxWindow(_Window):
@@ -340,6 +383,49 @@ class _FirefoxWindow(_Window):
         if self._port is not None:
             flags.append(f"--remote-debugging-port={self._port}")
         return flags
+
+
+def _has_sandbox(settings: Settings) -> bool:
+    """Return whether Chromium shall use its sandbox, which root can't."""
+    return os.geteuid() != 0 and settings.browsers.sandbox
+
+
+def _save_login(
+    settings: Settings, database: Database, session: CaptureSessionView, executable: Path, name: str
+) -> str:
+    """Keep the login of a closed window; return the reason why that failed, or an empty text."""
+    import asyncio
+
+    from admin.capture_sessions import sessions
+    from admin.models.transaction import COMMAND_LINE
+    from archive.dates import now_micros
+    from browsers.logins.profile_store import ProfileStore, ProfileUnusable
+    from browsers.remote.profile_login import LoginUnreadable, login_of_profile
+
+    with database.reading(COMMAND_LINE) as reading:
+        urls = sessions.page_urls(reading, session.id)
+    profile, has_sandbox = profile_folder(settings, session.id), _has_sandbox(settings)
+    try:
+        login = asyncio.run(login_of_profile(executable, profile, name, urls, now_micros(), sandbox=has_sandbox))
+        ProfileStore(settings.home).save(login)
+    except (LoginUnreadable, ProfileUnusable) as error:
+        again = command(f"record {session.collection} --resume {session.id} --save-login {name}")
+        return f"{error}; `{again}` tries again"
+    return ""
+
+
+def _check_login(settings: Settings, browser: str, name: str | None) -> None:
+    """Raise InputError when no login of this name can be saved."""
+    from browsers.logins.profile_store import ProfileStore, ProfileUnusable
+
+    if name is None:
+        return
+    if browser != "chromium":
+        raise InputError("--save-login needs Chromium; export the cookies of Firefox by an extension, and import them")
+    try:
+        ProfileStore(settings.home).check_name(name)
+    except ProfileUnusable as error:
+        raise InputError(f"--save-login: {error}") from error
 
 
 def profile_folder(settings: Settings, number: int) -> Path:

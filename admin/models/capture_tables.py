@@ -1,4 +1,4 @@
-"""These tables hold capture sessions, in which a person captures by hand, and the pages that they opened."""
+"""These tables hold capture sessions, in which a person captures by hand, their pages, and notes about the pages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from sqlalchemy import BigInteger, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from admin.models.base import Base, Key, Moment, Name, Number, Words, chosen
+from admin.models.base import Base, Document, Key, Moment, Name, Number, Words, chosen
 
 
 class CaptureState(StrEnum):
@@ -43,6 +43,11 @@ class CaptureDoor(StrEnum):
     """A browser of the capture process, which the person steers in a page of the admin site."""
     UPLOAD = "upload"
     """Files that were captured elsewhere, and imported. The session has ended when it is made."""
+
+
+def run_name(number: int) -> str:
+    """Return the name of the captures of the session with this number."""
+    return f"manual-{number}"
 
 
 class CaptureSession(Base):
@@ -84,6 +89,10 @@ class CaptureSession(Base):
     pages: Mapped[Number] = mapped_column(default=0)
     last_kept: Mapped[Moment | None]
     error: Mapped[Words]
+    secret_fields: Mapped[Document] = mapped_column(default=list)
+    """The names of form fields of which pages said that they take passwords."""
+    shown_secrets: Mapped[Document] = mapped_column(default=list)
+    """The URLs whose responses show a secret that was typed. Responses are recorded as they came."""
 
 
 class SessionPage(Base):
@@ -99,3 +108,18 @@ class SessionPage(Base):
     title: Mapped[Words]
     mime: Mapped[Name]
     captured: Mapped[Moment]
+
+
+class SessionNote(Base):
+    """A person wrote this note about a page while they captured, or afterwards."""
+
+    __tablename__ = "capture_notes"
+    __table_args__ = (Index("ix_capture_notes_session_id", "session_id", "id"),)
+
+    id: Mapped[Key]
+    session_id: Mapped[int] = mapped_column(ForeignKey("capture_sessions.id", ondelete="CASCADE"))
+    url: Mapped[str] = mapped_column(Text)
+    """The page; empty for a note about the whole session."""
+    text: Mapped[Words]
+    written: Mapped[Moment]
+    written_by: Mapped[Name]

@@ -198,7 +198,10 @@ class QaRepair(Base):
     """A repair captures missing resources or whole pages again, into WARC files of its own."""
 
     __tablename__ = "qa_repairs"
-    __table_args__ = (Index("ix_qa_repairs_state", "state", "id"),)
+    __table_args__ = (
+        Index("ix_qa_repairs_state", "state", "id"),
+        Index("ix_qa_repairs_capture_session_id", "capture_session_id"),
+    )
 
     id: Mapped[Key]
     collection: Mapped[Name]
@@ -206,6 +209,9 @@ class QaRepair(Base):
     """The QA session that found the damage."""
     after_id: Mapped[int | None] = mapped_column(ForeignKey("qa_sessions.id", ondelete="SET NULL"))
     """The QA session that judged the repaired pages again."""
+    capture_session_id: Mapped[int | None] = mapped_column(ForeignKey("capture_sessions.id", ondelete="CASCADE"))
+    """The capture session in which a person captures the pages by hand; None for a repair by the QA process. Such a
+    repair waits until the capture session has ended."""
     state: Mapped[QaState] = mapped_column(chosen(QaState), default=QaState.WAITING)
     created: Mapped[Moment]
     created_by: Mapped[Name]
@@ -224,7 +230,10 @@ class RepairPart(Base):
     """One page of a repair, with the resources that were missing, and the outcome for each."""
 
     __tablename__ = "qa_repair_parts"
-    __table_args__ = (Index("ix_qa_repair_parts_repair_id", "repair_id", "id"),)
+    __table_args__ = (
+        Index("ix_qa_repair_parts_repair_id", "repair_id", "id"),
+        Index("ix_qa_repair_parts_page_id", "page_id"),
+    )
 
     id: Mapped[Key]
     repair_id: Mapped[int] = mapped_column(ForeignKey("qa_repairs.id", ondelete="CASCADE"))

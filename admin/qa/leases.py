@@ -11,6 +11,7 @@ from typing import Final
 
 from sqlalchemy import and_, func, or_, select, update
 
+from admin.models.capture_tables import CaptureSession, CaptureState
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.qa_tables import OVER, QA_STEPS, QaPage, QaPageState, QaRepair, QaSession, QaState
@@ -59,7 +60,8 @@ def take_work[W: (QaSession, QaRepair)](
 ) -> W | None:
     """Return the oldest waiting session or repair, which this process now owns; None when there is none.
 
-    Work that a killed process left behind is taken over. With `only`, the work of this number alone is taken.
+    Work that a killed process left behind is taken over. With `only`, the work of this number alone is taken. A repair
+    by hand is taken when its capture session has ended.
     """
     with database.transaction(QA) as transaction:
         silent = transaction.now - SILENT_SECONDS * _MICROS
@@ -67,6 +69,10 @@ def take_work[W: (QaSession, QaRepair)](
         query = select(kind).where(or_(kind.state == QaState.WAITING, left)).order_by(kind.id).limit(1)
         if only is not None:
             query = query.where(kind.id == only)
+        if kind is QaRepair:
+            ended = select(CaptureSession.id).where(CaptureSession.state == CaptureState.ENDED)
+            by_hand = QaRepair.capture_session_id
+            query = query.where(or_(by_hand.is_(None), by_hand.in_(ended)))
         found = transaction.session.scalars(query.with_for_update(skip_locked=True)).first()
         if found is None:
             return None

@@ -1,5 +1,6 @@
 """Work on one repair: capture what is missing, and let a QA session judge the pages again.
 
+A person captures the pages of a repair by hand in a capture session. The repair then looks for these captures.
 What a repair captures goes into WARC files of its own, whose names begin with the collection's name and `-patch`. The
 files of the crawl are never changed.
 """
@@ -8,14 +9,17 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from admin.collections.browsing.index import index_of
+from admin.collections.browsing.index import index_if_any, index_of
+from admin.models.capture_tables import run_name
 from admin.models.database import Database
 from admin.models.errors import UseCaseError
 from admin.models.qa_tables import QaPage, QaRepair, QaSession, QaState, RepairPart
@@ -23,18 +27,24 @@ from admin.qa import leases
 from admin.qa.captured_page import visit_records
 from admin.qa.leases import QA
 from admin.qa.tools import Tools
+from archive.capture import Capture
 from archive.ended_exchange import EndedExchange
 from archive.repairs import repair_job
 from archive.steady_work import SteadyWork
+from archive.url import key
 from browsers.engines.interface import EngineError
 from browsers.ghosts.page import visit_page
 from browsers.plain.visitor import PlainVisitor, SiteFailure
 from browsers.proxying.control_client import SessionRequest
 from browsers.visit import FleetUnavailable, VisitOrder
+from dedupdb.captures.schema import CAPTURES, reading, to_capture
 
 log = logging.getLogger(__name__)
 _HEAR_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 0.5
 _EXCHANGES_SECONDS: Final = 20.0
+_INDEX_SECONDS: Final = 30.0
+"""Longest wait for the index to have what a capture session has kept."""
 _KEPT_BODY: Final = 0
 """Bytes of the body of a missing resource that are kept in memory: the record has them."""
 
@@ -46,6 +56,7 @@ class Mending:
         """Start nothing yet."""
         self._database, self._owner, self._tools = database, owner, tools
         self._repair_id, self._collection = repair.id, repair.collection
+        self._by_hand = repair.capture_session_id
         self._plain = PlainVisitor(tools.settings, tools.controls)
         self._is_over = threading.Event()
         self._ending: QaState | None = None
@@ -58,6 +69,7 @@ class Mending:
         """
         heartbeat = threading.Thread(target=self._say_alive, args=(asked_to_stop,), name="qa-repair")
         heartbeat.start()
+        self._look_until = time.monotonic() + _INDEX_SECONDS
         try:
             for number in self._waiting_parts():
                 self._tools.tick()
@@ -99,7 +111,10 @@ class Mending:
             visit = page.page_id if page is not None else ""
             url, resources = part.url, list(part.resources or ())
         try:
-            outcomes = self._capture_resources(url, resources, visit) if resources else [self._capture_page(url)]
+            if self._by_hand is not None:
+                outcomes = [self._find_capture(url, self._by_hand)]
+            else:
+                outcomes = self._capture_resources(url, resources, visit) if resources else [self._capture_page(url)]
         except (FleetUnavailable, EngineError) as error:
             outcomes = [_outcome(each, 0, f"our side could not capture it: {error}") for each in resources or [url]]
         if self._ending is not None:
@@ -107,6 +122,33 @@ class Mending:
         with self._database.transaction(QA) as transaction:
             part = transaction.session.get_one(RepairPart, number)
             part.outcomes, part.is_done = outcomes, True
+
+    def _find_capture(self, url: str, session: int) -> dict[str, Any]:
+        """Look for the capture of a page in a capture session that has ended, until the index has had time for it."""
+        while (found := self._newest_by_hand(url, session)) is None:
+            if self._ending is not None or time.monotonic() >= self._look_until:
+                return _outcome(url, 0, f"the page was not captured in session {run_name(session)}")
+            self._tools.tick()
+            self._is_over.wait(_LOOK_SECONDS)
+        status = found.status or 0
+        why = "" if status < 400 else _why(status, "")
+        return {**_outcome(url, status, why), "captured": found.date}
+
+    def _newest_by_hand(self, url: str, session: int) -> Capture | None:
+        c = CAPTURES.c
+        query = select(CAPTURES).where(
+            c.collection == self._collection,
+            c.key == key(url),
+            c.url == url,
+            c.job == run_name(session),
+            c.kind.in_(("response", "revisit")),
+        )
+        with index_if_any(self._tools.settings) as index:
+            if index is None:
+                return None
+            with reading(index.engine) as connection:
+                found = connection.execute(query.order_by(c.date.desc()).limit(1)).first()
+        return None if found is None else to_capture(found)
 
     def _capture_page(self, url: str) -> dict[str, Any]:
         """Capture the page anew by a ghost, with the records of a page. Raises FleetUnavailable."""
@@ -211,11 +253,16 @@ class Mending:
         """Make a QA session of the repaired pages, unless there is one already."""
         with self._database.transaction(QA) as transaction:
             repair = transaction.session.get_one(QaRepair, self._repair_id)
-            if repair.after_id is not None:
+            urls = [part.url for part in repair.parts]
+            if self._by_hand is not None:
+                # The session judges captures by hand alone: it would prefer an older capture by a ghost.
+                urls = [part.url for part in repair.parts if any(each.get("captured") for each in part.outcomes)]
+            if repair.after_id is not None or not urls:
                 return
             session = QaSession(
                 collection=repair.collection,
-                urls=[part.url for part in repair.parts],
+                job=None if self._by_hand is None else run_name(self._by_hand),
+                urls=urls,
                 repair_id=repair.id,
                 created=transaction.now,
                 created_by=repair.created_by,

@@ -58,6 +58,8 @@ class RepairView(OutputModel):
     session_id: int | None
     after_id: int | None
     """The QA session that judges the repaired pages."""
+    capture_session_id: int | None
+    """The capture session in which a person captures the pages by hand; None for a repair by the QA process."""
     state: QaState
     created: Micros
     created_by: str

@@ -37,6 +37,7 @@ _BATCH: Final = 500
 _COLUMNS: Final = (
     *("url", "host", "title", "captured", "state", "score", "severity", "kinds", "findings", "why", "ruling"),
     *("is_earlier", "note", "assigned_to", "decided_by", "decided"),
+    *("repair", "score_after"),
 )
 
 
@@ -133,6 +134,8 @@ def _cells(page: QaPageView) -> list[object]:
         made.assigned_to if made else "",
         made.decided_by if made else "",
         iso_date(made.decided) if made else "",
+        page.repair.words if page.repair else "",
+        page.repair.score_after if page.repair and page.repair.score_after >= 0 else "",
     ]
 
 

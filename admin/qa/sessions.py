@@ -25,6 +25,7 @@ from admin.models.qa_tables import (
 from admin.models.transaction import Right, Transaction
 from admin.qa import leases
 from admin.qa.listing import sample_size
+from admin.qa.page_repairs import PageRepair, newest_repairs
 from admin.qa.picture_files import session_folder
 from archive.dates import Micros
 from archive.names.name_rules import NAME_PATTERN
@@ -143,6 +144,7 @@ class QaPageView(OutputModel):
     why: str
     judged: Micros | None
     decision: Decision | None = None
+    repair: PageRepair | None = None
 
 
 def start(transaction: Transaction, given: NewQaSession) -> QaSessionView:
@@ -333,16 +335,17 @@ def totals(transaction: Transaction, condition: ColumnElement[bool]) -> QaTotals
 
 
 def with_decisions(transaction: Transaction, collection: str, rows: Sequence[QaPage]) -> list[QaPageView]:
-    """Return the pages with the newest decision about each."""
+    """Return the pages with the newest decision about each, and the newest repair of each."""
     hashes = [row.url_hash for row in rows]
     newest = select(func.max(PageDecision.id)).where(
         PageDecision.collection == collection, PageDecision.url_hash.in_(hashes)
     ).group_by(PageDecision.url_hash)  # fmt: skip
     query = select(PageDecision).where(PageDecision.id.in_(newest))
     decisions = {row.url_hash: row for row in transaction.session.scalars(query)} if hashes else {}
+    repairs = newest_repairs(transaction, [row.id for row in rows])
     views = []
     for row in rows:
-        view = QaPageView.model_validate(row)
+        view = QaPageView.model_validate(row).model_copy(update={"repair": repairs.get(row.id)})
         made = decisions.get(row.url_hash)
         if made is not None and made.ruling is not Ruling.NOTHING:
             decision = Decision.model_validate(made)

@@ -29,7 +29,8 @@ _MOST_OPEN: Final = 100
 _MOST_JSON: Final = MOST_BYTES
 _LIFE_SECONDS: Final = 900.0
 """After this time the person is looked up again, since a login ends and a right may be taken away."""
-_CONNECT_SECONDS: Final = 15.0
+_CONNECT_SECONDS: Final = 45.0
+"""A capture process that had no session for a while starts its proxy first."""
 
 
 class ScreenSockets:
@@ -152,6 +153,7 @@ async def _from_person(number: int, receive: Receive, writer: asyncio.StreamWrit
         if not isinstance(sent, dict):
             continue
         if is_first:
-            sent, is_first = {"session": number, "url": str(sent.get("url", "about:blank"))[:65_536]}, False
+            url, opens = str(sent.get("url", "about:blank"))[:65_536], sent.get("open") is True
+            sent, is_first = {"session": number, "url": url, "open": opens}, False
         writer.write(packed(ScreenMessage.of_json(sent)))
         await writer.drain()

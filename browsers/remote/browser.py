@@ -35,12 +35,12 @@ from browsers.behaviors.outcomes import BehaviorOutcome
 from browsers.behaviors.page_tools import observer
 from browsers.engines.chromium.flags import recorded_window_flags
 from browsers.engines.chromium.profile_folder import prepare_window_profile
-from browsers.engines.interface import BrowserCookie
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.remote import messages
 from browsers.remote.autopilot import Autopilot, AutopilotOrder
 from browsers.remote.framing import MessageKind, ScreenMessage
 from browsers.remote.page_scripts import AT_POINT, PASSWORD_BINDING, PASSWORD_FIELDS, PICK, SELECTED, WORLD
+from browsers.remote.profile_login import login_of_state
 
 log = logging.getLogger(__name__)
 _START_SECONDS: Final = 120.0
@@ -139,7 +139,7 @@ class RemoteBrowser:
         try:
             flags = recorded_window_flags(order.trusted, order.proxy, str(order.profile), is_visible=False)
             given = [flag for flag in flags if not flag.startswith("--user-data-dir")]
-            given += [_HEAP, "--hide-scrollbars=false", "--disable-blink-features=AutomationControlled"]
+            given += [_HEAP, "--hide-scrollbars=false"]
             async with asyncio.timeout(_START_SECONDS):
                 context = await driver.chromium.launch_persistent_context(
                     order.profile,
@@ -196,25 +196,8 @@ class RemoteBrowser:
             state = await self._context.storage_state()
         except Error as error:
             raise RemoteBrowserFailed(f"the login could not be read: {error.message[:300]}") from error
-        cookies = tuple(
-            BrowserCookie(
-                each["name"],
-                each["value"],
-                each["domain"],
-                each["path"],
-                each["expires"],
-                each["httpOnly"],
-                each["secure"],
-                each["sameSite"],
-            )
-            for each in state.get("cookies", [])
-        )
-        storage = {
-            each["origin"]: tuple((pair["name"], pair["value"]) for pair in each["localStorage"])
-            for each in state.get("origins", [])
-        }
         url = self._active.page.url if self._active is not None else ""
-        return BrowserProfile(name, url, created, cookies, storage)
+        return login_of_state(state, name, url, created)
 
     async def close(self) -> None:
         """End the browser with all of its processes."""

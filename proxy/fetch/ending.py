@@ -57,6 +57,7 @@ class ExchangeEnding:
         """End with a response, which is whole unless it is `truncated`."""
         if not self._transcript.keeps:
             self._deliver(truncated)
+            self._transcript.learn_secrets()
             self._order.session.note_relayed(
                 self._order.head.method, self._order.shown_url, head.status, self._transcript.received
             )

@@ -8,6 +8,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
+from archive import crawl_log
 from archive.capture import Exchange, Origin, ResponseForm, Trailers, Truncation
 from archive.dates import now_micros
 from archive.digest import Algorithm
@@ -22,6 +23,7 @@ from proxy.sessions.navigation import NAVIGATION, opens_page
 from proxy.sessions.redaction import NOTHING_REDACTED, Redaction
 from proxy.sessions.request_options import RequestOptions
 from proxy.sessions.rules import is_wanted
+from proxy.sessions.typed_secrets import TypedSecrets
 from proxy.websocket.records import RESOURCE_TYPE
 
 _MOST_TRAILERS: Final = 16_384
@@ -105,6 +107,13 @@ class Transcript:
             self.response.add_payload(raw)
         return self._as_wished(self._exchange(origin, code, (word,), "metadata" if raw else None), b"")
 
+    def learn_secrets(self) -> None:
+        """Remember what a person typed into secret fields, to find responses that show these values."""
+        session = self._order.session
+        if session.spec.redaction.fields:
+            session.typed_secrets = session.typed_secrets or TypedSecrets()
+            session.typed_secrets.learn(self.request.message(), session.spec.redaction)
+
     def close(self) -> None:
         """Let go of the bytes."""
         self.request.close()
@@ -149,7 +158,14 @@ class Transcript:
         options, redaction = self._order.policy.options, self._order.session.spec.redaction
         if not options.filters and redaction is NOTHING_REDACTED:
             return exchange
-        return as_recorded(exchange, options, redaction, content_type)
+        recorded = as_recorded(exchange, options, redaction, content_type)
+        if redaction.fields and exchange.request is not None:
+            if recorded.request is not exchange.request:
+                self.learn_secrets()
+            typed = self._order.session.typed_secrets
+            if typed is not None and recorded.response is not None and typed.is_shown_by(recorded.response):
+                recorded = replace(recorded, annotations=(*recorded.annotations, crawl_log.SHOWS_SECRET))
+        return recorded
 
 
 def _of_old(exchange: Exchange) -> Exchange:

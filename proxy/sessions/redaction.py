@@ -55,6 +55,10 @@ class Redaction:
     def _secret(self) -> SecretNames:
         return SecretNames(self.fields)
 
+    def is_secret(self, name: str) -> bool:
+        """Return whether the values of the form field with this name are left out."""
+        return self._secret.find(name) is not None
+
     def url(self, url: str) -> str:
         """Return the URL with the values of named query fields blackened."""
         if not self.fields or not any(mark in url for mark in "?;#"):

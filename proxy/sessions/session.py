@@ -19,6 +19,7 @@ from proxy.refusal import Refused
 from proxy.sessions.exchange_list import ExchangeList, listed
 from proxy.sessions.policy import Policy
 from proxy.sessions.spec import SessionSpec
+from proxy.sessions.typed_secrets import TypedSecrets
 
 COUNTS: Final = (
     *("urls", "novel", "revisits", "unkept", "failed", "bytes"),
@@ -108,6 +109,8 @@ class Session:
     """The JSON object of the control request that made the session, with all changes since."""
     cached_policy: tuple[SessionSpec, bool, Policy] | None = None
     """The policy for all URLs of this spec, and whether it archives (see `policy_builder`)."""
+    typed_secrets: TypedSecrets | None = None
+    """The secrets that a person has typed; None until there is one."""
     scripts: SessionScripts | None = None
     """The loaded scripts of the session; None without scripts."""
 

@@ -15,6 +15,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
 from sqlalchemy import delete, select, update
+from support.browsers.recorded_window import ended, recording, steered
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 from support.qa.alarm_site import CAUSES, Cause, answer
@@ -25,6 +26,7 @@ from admin.models.people_tables import Role
 from admin.models.qa_tables import QaPageState, QaSession, QaState
 from admin.qa import repairs, sessions
 from admin.qa.leases import QA
+from admin.qa.report import report_page
 from admin.qa.sessions import NewQaSession, QaPageView
 from archive.settings.load import Settings, load
 from bench.process import our_command, source_environment
@@ -155,6 +157,44 @@ def test_wounds_are_named_and_heal(home: Path) -> None:
     archive = load({"home": str(home)}, environment={}).archive_dir("alarms")
     assert list(archive.glob("alarms-patch-*")), "a repair writes into files of its own"
     assert list(archive.glob("alarms-qa-*"))
+
+
+def test_a_page_that_was_captured_by_hand_is_judged_again(home: Path) -> None:
+    causes = [cause for cause in CAUSES if cause.name == SOME[0]]
+    with alarm_site(causes) as (_, url):
+        crawl(home, url)
+        lost = wound(home, url, causes)
+        bad = next(page for page in judged(home).values() if page.url in lost)
+        with recording(home, bad.url, collection="alarms") as (process, ready, address):
+            chosen = ("--capture-session", str(ready["session"]))
+            made = run(home, "qa", "capture-by-hand", str(bad.session_id), str(bad.id), *chosen, "--json")
+            assert made.returncode == 0, made.stderr
+            with steered(address) as (_, page):
+                page.wait_for_load_state("networkidle")
+            process.send_signal(signal.SIGINT)
+            assert ended(process)["pages"] >= 1
+    before = pages(home, bad.session_id)[bad.url].repair
+    assert before is not None
+    assert (before.state, before.capture_session, before.score_after) == (QaState.WAITING, ready["session"], -1)
+
+    def mended() -> bool:
+        found = pages(home, bad.session_id)[bad.url].repair
+        return found is not None and found.score_after >= 0
+
+    with qa_process(home):
+        until(mended, what="the second judgement", within=SECONDS)
+    found = pages(home, bad.session_id)[bad.url].repair
+    assert found is not None
+    assert (found.why, found.score_before, found.score_after) == ("", bad.score, 100)
+    assert found.captured
+    shown = json.loads(run(home, "session", "show", str(ready["session"]), "--json").stdout)["mends"]
+    assert [(each["qa_page"], each["repair"]["score_after"]) for each in shown] == [(bad.id, 100)]
+    database = open_database(load({"home": str(home)}, environment={}))
+    with database.reading(QA) as reading:
+        report = report_page(reading, bad.session_id).decode()
+    database.close()
+    assert f"Captured again by hand in session manual-{ready['session']} at" in report
+    assert f"{bad.score} points before, 100 after" in report
 
 
 def test_a_killed_session_goes_on_where_it_was_and_a_stopped_one_ends_soon(home: Path) -> None:

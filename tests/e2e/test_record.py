@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 import psutil
 import pytest
@@ -17,7 +20,10 @@ from support.origins.login_site import PASSWORD, USER, LoginSite
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 
+from admin.capture_sessions.page_facts import picture_of, urls_with_picture
+from archive.settings.load import load
 from bench.process import our_command, source_environment
+from browsers.logins.profile_store import ProfileStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -101,9 +107,57 @@ def test_a_killed_command_leaves_nothing_running_and_its_session_can_go_on(home:
             assert ended(process)["pages"] >= 2
 
 
+WATCHFUL = """<!doctype html><title>Watchful</title><h1 style="color: red">Watchful</h1><script>
+localStorage.setItem('basket', 'ä 1');
+document.cookie = 'token=yes; path=/';
+const seen = [];
+for (const name of ['resize', 'visibilitychange', 'blur', 'pagehide', 'freeze'])
+  for (const target of [window, document]) target.addEventListener(name, () => seen.push(name), true);
+let read = 0;
+const trap = new Error('x');
+Object.defineProperty(trap, 'stack', {get() { read++; return ''; }});
+setInterval(() => {
+  console.debug(trap);
+  fetch('/told?' + encodeURIComponent(JSON.stringify([navigator.webdriver, seen, read])));
+}, 500);
+</script>"""
+
+
+def test_pictures_are_taken_unseen_and_the_login_is_saved(home: Path) -> None:
+    told: list[list[Any]] = []
+
+    def routes(asked: Asked) -> Routed | None:
+        if asked.path.startswith("/told?"):
+            told.append(json.loads(unquote(asked.path.partition("?")[2])))
+        return Routed(WATCHFUL.encode() if asked.path == "/" else b"", "text/html; charset=utf-8")
+
+    settings = load({"home": str(home)}, environment={})
+    with RoutedSite(routes) as site:
+        url = site.url("/")
+        with recording(home, url, "--save-login", "of-window") as (process, _, _):
+            until(lambda: urls_with_picture(settings, "hand", [url]), what="the picture", within=120)
+            many = len(told)
+            until(lambda: len(told) > many + 2, what="what the page has seen of it")
+            process.send_signal(signal.SIGINT)
+            assert ended(process)["login"] == "of-window"
+        asked = [each.path for each in site.requests if each.path == "/"]
+    is_automated, seen, read = told[-1]
+    assert (is_automated, read) == (False, 0), "the page sees neither automation nor a console that is read"
+    assert seen in ([], ["resize"]), "the window gets its size once, with and without pictures"
+    login = ProfileStore(home).load("of-window")
+    assert [(each.name, each.value) for each in login.cookies] == [("token", "yes")]
+    assert login.storage == {url.rstrip("/"): (("basket", "ä 1"),)}
+    assert asked == ["/"], "the site is not asked when the login is saved"
+    picture = picture_of(settings, "hand", url, 0)
+    assert picture is not None
+    assert picture.startswith(b"\xff\xd8\xff")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (("--save-login", "a b"), "is no name of a browser profile"),
+        (("--save-login", "a", "--browser", "firefox"), "--save-login needs Chromium"),
         (("--resume", "7"), "there is no capture session '7'"),
         ((), "no window can be opened"),
     ],

@@ -16,11 +16,13 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from support.archive.secret_search import files_with
 from support.processes.waiting import until
 from support.web.site_server import RunningSite, running_site, send_form
 
+from admin.capture_sessions import notes
 from admin.capture_sessions.process import CaptureProcess
 from admin.models.capture_tables import CaptureSession, CaptureState
 from admin.models.database import Database, open_database
@@ -32,6 +34,7 @@ from browsers.logins.profile_store import ProfileStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 expect.set_options(timeout=60_000)  # a slow machine is no failure
+GRAVE = ("serious", "critical")
 PASSWORD = "Fl1eder&Busch-9"
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Tried page</title>
 <style>body{margin:0;font:16px sans-serif}*{box-sizing:border-box}.at{position:absolute;width:280px;height:30px}</style>
@@ -482,6 +485,43 @@ def test_the_autopilot_runs_and_is_stopped(chromium: Browser, admin: RunningSite
     page.fill("#address", tried.url("/other"))  # the page may be left again
     page.get_by_role("button", name="Open", exact=True).click()
     expect(tabs).to_have_text("Other")
+    page.context.close()
+
+
+def test_a_note_is_written_by_keys_and_an_open_browser_goes_to_a_page(
+    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
+) -> None:
+    person, number = opened(chromium, admin, tried)
+    page = person.page
+    person.click(400, 600)  # the keys go to the page that is captured
+    page.keyboard.press("F9")
+    dialog = page.locator("#screen dialog")
+    expect(dialog).to_contain_text(f"About {tried.url('/')}")
+    assert [each["id"] for each in Axe().run(page).response["violations"] if each["impact"] in GRAVE] == []
+    page.keyboard.type("The menu <b>is cut</b>.")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#screen .note")).to_have_text("The note was kept.")
+    expect(page.locator("#live .notes").first).to_contain_text("The menu <b>is cut</b>.")
+    assert page.evaluate("document.activeElement.className") == "keys", "the keys go to the page again"
+    page.get_by_role("button", name="Note").press("Enter")
+    page.get_by_role("button", name="Keep").click()
+    expect(page.locator("#screen .note")).to_have_text("note: is empty; write a text")
+    page.get_by_role("button", name="Note").press("Enter")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    with database.reading(COMMAND_LINE) as reading:
+        found = notes.list_notes(reading, number).items
+    assert [(each.text, each.url) for each in found] == [("The menu <b>is cut</b>.", tried.url("/"))]
+    page.goto(f"/capture/{number}/screen?url={tried.url('/?second')}")
+    address = page.locator("#address")
+    expect(address).to_have_value(tried.url("/?second"))
+    page.fill("#address", tried.url("/?third"))
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.locator("#screen .tab button[title$=third]")).to_have_count(1)
+    page.reload()
+    expect(page.locator("#screen canvas[data-pictures]")).to_have_count(1)
+    expect(address).to_have_value(tried.url("/?third"))
     page.context.close()
 
 

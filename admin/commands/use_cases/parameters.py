@@ -23,7 +23,7 @@ from admin.models.operation import Operation
 from archive.dates import Micros
 
 FILE: Final = click.Path(allow_dash=True)
-_NAMING: Final = ("domain", "event", "name", "alias_of", "owner", "verb")
+_NAMING: Final = ("domain", "event", "name", "note", "alias_of", "owner", "verb")
 """Required fields that are arguments, not options."""
 _LONG: Final = ("text", "seeds")
 """Texts that come from a file."""

@@ -7,8 +7,9 @@ from typing import Any, Final
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from admin.capture_sessions import harvest, sessions
+from admin.capture_sessions import harvest, mends, notes, sessions
 from admin.capture_sessions.harvest import HarvestFromSession
+from admin.capture_sessions.notes import CaptureNoteView, NewCaptureNote
 from admin.capture_sessions.page_facts import picture_of, urls_with_picture
 from admin.capture_sessions.recording import session_folder
 from admin.capture_sessions.session_log import last_kept_urls
@@ -76,9 +77,7 @@ def show(number: int) -> Response:
                 access = sessions.show_access(opened, number)
             except (Forbidden, IllegalState):
                 access = None
-    return page(
-        "capture/show.html", **_values(number), access=access, form=Form({"name": f"{found.run}", "template": ""})
-    )
+    return page("capture/show.html", **_values(number), access=access, form=Form(_form_values(found)))
 
 
 @BLUEPRINT.get("/<int:number>/screen", endpoint="screen")
@@ -120,7 +119,39 @@ def pages(number: int) -> Response:
         found = sessions.show(opened, number)
         listed = sessions.list_pages(opened, number, after=request.args.get("after"))
         pictured = urls_with_picture(opened.settings, found.collection, [each.url for each in listed.items])
-    return page("capture/pages.html", session=found, pages=listed, pictured=pictured)
+        noted = notes.notes_of_pages(opened, number, listed.items)
+    return page("capture/pages.html", session=found, pages=listed, pictured=pictured, noted=noted)
+
+
+@BLUEPRINT.get("/<int:number>/notes", endpoint="notes")
+@needs(Right.READ)
+def list_notes(number: int) -> Response:
+    """Show all notes of a session in the order of the writing."""
+    with reading() as opened:
+        found = sessions.show(opened, number)
+        listed = notes.list_notes(opened, number, after=request.args.get("after"))
+    return page("capture/notes.html", session=found, notes=listed)
+
+
+@BLUEPRINT.post("/<int:number>/notes", endpoint="note")
+@needs(Right.OPERATE)
+def write_note(number: int) -> Response:
+    """Write a note about a page. The page with the browser asks for a line of text as the answer."""
+    form = Form({"note": "", "url": ""})
+
+    def save(given: NewCaptureNote) -> CaptureNoteView:
+        with transaction() as opened:
+            return notes.write_note(opened, number, given)
+
+    made = form.run(save, NewCaptureNote)
+    if request.accept_mimetypes.best == "text/plain":
+        if made is None:
+            problems = [*form.whole, *(f"{name}: {text}" for name, texts in form.problems.items() for text in texts)]
+            return Response("; ".join(problems), 422, mimetype="text/plain")
+        return Response("The note was kept.", mimetype="text/plain")
+    if made is not None:
+        return done("The note was kept.", "capture.show", number=number)
+    return _show_again(number, form)
 
 
 @BLUEPRINT.get("/<int:number>/pages/<int:at>/picture", endpoint="picture")
@@ -160,7 +191,7 @@ def make_harvest(number: int) -> Response:
     made = form.run(save, HarvestFromSession, lambda sent: {**sent, "template": sent.get("template") or None})
     if made is not None:
         return done(f"Harvest {made} was made. It is not active yet.", "harvests.show", name=made)
-    return page("capture/show.html", 422, **_values(number), access=None, form=form)
+    return _show_again(number, form)
 
 
 @BLUEPRINT.get("/ca.pem", endpoint="ca")
@@ -177,15 +208,39 @@ def ca() -> Response:
     return Response(pem, mimetype="application/x-x509-ca-cert", headers=headers)
 
 
+def _show_again(number: int, form: Form) -> Response:
+    """Show a session with what was wrong in one of its forms."""
+    values = _values(number)
+    form.values = {**_form_values(values["session"]), **form.values}
+    return page("capture/show.html", 422, **values, access=None, form=form)
+
+
+def _form_values(session: CaptureSessionView) -> dict[str, str]:
+    """Return what the forms on the page of a session show first."""
+    return {"name": session.run, "template": "", "note": "", "url": ""}
+
+
 def _values(number: int) -> dict[str, Any]:
     with reading() as opened:
         found = sessions.show(opened, number)
         newest = sessions.last_pages(opened, number)
+        written = notes.last_notes(opened, number)
+        noted = notes.notes_of_pages(opened, number, newest)
+        mended = mends.mended_pages(opened, number)
         folder = session_folder(opened.settings, found.collection, number)
         pictured = urls_with_picture(opened.settings, found.collection, [each.url for each in newest])
         may_steer = visitor().may("operate") and sessions.may_steer(opened, sessions.find(opened, number))
     urls = last_kept_urls(folder)
-    return {"session": found, "pages": newest, "pictured": pictured, "urls": urls, "may_steer": may_steer}
+    return {
+        "session": found,
+        "pages": newest,
+        "notes": written,
+        "noted": noted,
+        "mends": mended,
+        "pictured": pictured,
+        "urls": urls,
+        "may_steer": may_steer,
+    }
 
 
 def _given(sent: dict[str, Any]) -> dict[str, Any]:

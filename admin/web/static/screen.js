@@ -9,6 +9,7 @@ const dialog = screen.querySelector('dialog');
 const pen = canvas.getContext('2d', {alpha: false});
 const MOVES_EVERY = 40;
 let socket, size = {w: 1280, h: 800, top: 0}, move = null, wheel = null, lastMove = 0, clicks = {at: 0, count: 0, x: 0, y: 0};
+let active = null, isFirst = !history.state?.isOpened;
 let composing = false, tries = 0, isOver = false, zoom = 1, isPhone = false, drawing = 0;
 
 const send = message => { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message)); };
@@ -22,7 +23,9 @@ function connect() {
   socket.onopen = () => {
     tries = 0;
     say('');
-    send({t: 'begin', url: screen.dataset.url || 'about:blank'});
+    send({t: 'begin', url: screen.dataset.url || 'about:blank', open: isFirst});
+    if (isFirst) history.replaceState({isOpened: true}, '');
+    isFirst = false;
     fit();
     if (isPhone) send({t: 'phone', on: true});
   };
@@ -101,7 +104,7 @@ function showTabs(tabs) {
     box.append(open, close);
     return box;
   }));
-  const active = tabs.find(tab => tab.on);
+  active = tabs.find(tab => tab.on) ?? null;
   if (active && document.activeElement !== address) address.value = active.url === 'about:blank' ? '' : active.url;
 }
 
@@ -146,7 +149,7 @@ canvas.addEventListener('contextmenu', event => event.preventDefault());
 
 // ---- Keyboard: printable keys and commands are sent as keys, all else as the text that the keyboard made of it ----
 
-const isOurs = event => event.key === 'F11' || (event.key === 'Escape' && document.fullscreenElement);
+const isOurs = event => ['F6', 'F9', 'F11'].includes(event.key) || (event.key === 'Escape' && document.fullscreenElement);
 function key(event, kind) {
   if (event.isComposing || composing || ['Dead', 'Process', 'Unidentified'].includes(event.key) || isOurs(event)) return;
   const isPaste = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'v';
@@ -214,6 +217,7 @@ function form(lines, buttons, finish) {
   const article = document.createElement('article');
   article.append(made);
   dialog.replaceChildren(article);
+  dialog.setAttribute('aria-label', lines[0].textContent);
   dialog.onclose = () => { finish(dialog.returnValue === 'yes'); keys.focus({preventScroll: true}); };
   dialog.returnValue = '';
   dialog.showModal();
@@ -241,6 +245,21 @@ function saveLogin() {
   const [label, name] = labelled('Name of the login', 'text');
   form([line('Cookies and storage of this browser are kept encrypted. Crawls can use them.'), label],
     [['Save', 'yes'], ['Cancel', '']], ok => { if (ok) send({t: 'save-login', name: name.value}); });
+}
+function writeNote() {
+  const url = active?.url.startsWith('http') ? active.url : '';
+  const label = Object.assign(document.createElement('label'), {textContent: 'Note'});
+  const field = Object.assign(document.createElement('textarea'), {rows: 4, maxLength: 10_000});
+  label.append(field);
+  form([line(url ? `About ${url}` : 'About the session'), label], [['Keep', 'yes'], ['Cancel', '']], async ok => {
+    if (!ok) return;
+    const body = new URLSearchParams({note: field.value, url});
+    const headers = {'X-CSRFToken': screen.dataset.token, Accept: 'text/plain'};
+    try {
+      const answer = await fetch(screen.dataset.notes, {method: 'POST', body, headers});
+      say(answer.ok || answer.status === 422 ? await answer.text() : `The note was not kept: status ${answer.status}.`);
+    } catch { say('The note was not kept: the site does not answer.'); }
+  });
 }
 function chooseFiles(message) {
   const [label, field] = labelled(message.many ? 'Files for the page' : 'File for the page', 'file');
@@ -270,7 +289,13 @@ screen.addEventListener('click', event => {
   const what = event.target.dataset?.do;
   if (what === 'full-screen') stage.requestFullscreen();
   else if (what === 'save-login') saveLogin();
+  else if (what === 'note') writeNote();
   else if (what) { send({t: what}); keys.focus({preventScroll: true}); }
+});
+document.addEventListener('keydown', event => {
+  if (event.key !== 'F9' || event.repeat || dialog.open) return;
+  event.preventDefault();
+  writeNote();
 });
 document.getElementById('zoom').addEventListener('change', event => { zoom = Number(event.target.value); fit(); });
 document.getElementById('phone').addEventListener('change', event => {

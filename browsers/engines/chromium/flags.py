@@ -198,6 +198,7 @@ def recorded_window_flags(trusted: Sequence[str], proxy: str, profile: str, *, i
         "--disable-sync",
         "--disable-domain-reliability",
         "--disable-client-side-phishing-detection",
+        "--disable-blink-features=AutomationControlled",  # a person steers, and pages are told so
         "--gaia-url=http://127.0.0.1:9/",  # no question for accounts of Google, which would be recorded
         f"--disable-features={','.join((*_FEATURES_OFF, *_FEATURES_OFF_IN_WINDOWS))}",
     ]

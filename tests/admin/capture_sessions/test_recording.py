@@ -175,6 +175,23 @@ def test_what_a_person_types_stands_nowhere(hand: Hand, site: LoginSite) -> None
     assert files_with(hand_token(hand, number), hand.settings.home) == [], "the proxy's own password is not recorded"
 
 
+def test_a_response_that_shows_a_typed_secret_is_named(hand: Hand, site: LoginSite) -> None:
+    number = hand.start()
+    with hand.browser(number) as browser:
+        hand.do(sessions.pause, number)
+        browser.post(site.url("/login"), data={"user": USER, "password": PASSWORD})  # nothing of this is kept
+        hand.do(sessions.resume, number)
+        browser.get(site.url("/inside"))
+        browser.get(site.url("/profile"))  # shows what was typed
+        hand.until(number, 2)
+    assert hand.view(number).shown_secrets == [site.url("/profile")]
+    hand.do(sessions.end, number)
+    assert hand.view(number).shown_secrets == [site.url("/profile")]
+    log = hand.recording.folder("hand", number) / "crawl.log"
+    assert PASSWORD not in log.read_text()
+    assert log.read_text().count("showsSecret") == 1
+
+
 def hand_token(hand: Hand, number: int) -> str:
     """The password of the session, which is not stored."""
     from admin.capture_sessions.proxy_access import token_of

@@ -25,7 +25,7 @@ def number(stocked_site: RunningSite, curator: httpx.Client) -> int:
     session = int(answer.headers["location"].rpartition("/")[2])
     with stocked_site.database.transaction(COMMAND_LINE) as transaction:
         row = transaction.session.get_one(CaptureSession, session)
-        row.pages, row.urls = 2, 3
+        row.pages, row.urls, row.shown_secrets = 2, 3, [f"http://a.org/{HOSTILE}"]
         for at, (url, title) in enumerate((("http://a.org/", HOSTILE), ("http://a.org/two", "")), 1):
             transaction.session.add(
                 SessionPage(session_id=session, number=at, url=url, title=title, mime="text/html", captured=10**15)
@@ -44,6 +44,7 @@ def test_the_owner_sees_what_the_browser_needs_and_nobody_else(
     assert "127.0.0.1:8100" in shown
     assert "http://recording.ghostfleet.invalid/" in shown
     assert "Trusted Root Certification Authorities" in shown
+    assert "Responses show a secret that was typed." in shown
     assert HOSTILE not in shown
     with stocked_site.client(Role.OPERATOR) as other:
         theirs = other.get(f"/capture/{number}")
@@ -98,3 +99,37 @@ def test_axe_finds_nothing_serious(number: int, curator: httpx.Client, open_cont
             page.goto(path)
             found = Axe().run(page).response["violations"]
             assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == [], path
+
+
+def test_notes_stand_with_their_pages(number: int, stocked_site: RunningSite, curator: httpx.Client) -> None:
+    show = f"/capture/{number}"
+    assert send_form(curator, show, f"{show}/notes", note=HOSTILE).status_code == 303
+    sent = {"note": "<b>menu</b> is cut", "url": "http://a.org/?password=geheim#x"}
+    assert send_form(curator, show, f"{show}/notes", **sent).status_code == 303
+    shown = curator.get(show).text
+    assert HOSTILE not in shown
+    assert "&lt;b&gt;menu&lt;/b&gt; is cut" in shown
+    assert "geheim" not in shown, "the address of a note has no secret that the records have not"
+    assert "(page 2)" in shown, "without an address, the note belongs to the page that was opened last"
+    pages = curator.get(f"{show}/pages").text
+    assert pages.index("http://a.org/two") < pages.index("&lt;script&gt;alert(1)&lt;/script&gt; <small>")
+    assert "is cut" not in pages, "the session has not opened that address"
+    assert curator.get(f"{show}/notes").text.count("<li>") >= 2
+    for bad, words in (
+        ({"note": " "}, "write a text"),
+        ({"note": "x" * 10_001}, "at most 10000"),
+        ({"note": "x", "url": "no address"}, "no address"),
+        ({"note": "x", "url": "http://a.org/" + "x" * 20_000}, "at most 20000"),
+    ):
+        answer = send_form(curator, show, f"{show}/notes", **bad)
+        assert answer.status_code == 422
+        assert words in answer.text
+    token = curator.get(show).text.partition('name="csrf_token" value="')[2].partition('"')[0]
+    headers = {"X-CSRFToken": token, "Accept": "text/plain"}
+    answer = curator.post(f"{show}/notes", data={"note": ""}, headers=headers)
+    assert (answer.status_code, answer.text) == (422, "note: is empty; write a text")
+    assert curator.post(f"{show}/notes", data={"note": "by key"}, headers=headers).text == "The note was kept."
+    with stocked_site.client(Role.READER) as reader:
+        assert "by key" in reader.get(show).text
+        assert "Write a note" not in reader.get(show).text
+        assert send_form(reader, show, f"{show}/notes", note="x").status_code == 403

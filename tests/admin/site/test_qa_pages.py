@@ -234,6 +234,31 @@ def test_repairs_are_started_for_pages_hosts_kinds_and_choices(client: httpx.Cli
     assert saved(client, first, f"{first}/stop") == first
 
 
+def test_a_page_is_captured_by_hand_in_a_session_that_leads_back(
+    client: httpx.Client, sqlite_database: Database
+) -> None:
+    session, pages = fill(sqlite_database)
+    page = f"/qa/{session}/pages/{pages[1]}"
+    assert "Capture by hand" in client.get(page).text
+    to = saved(client, page, f"{page}/capture-by-hand")
+    assert to.startswith("/capture/1/screen?url=")
+    assert f'href="{page}"' in client.get("/capture/1").text
+    assert "to be captured again by hand in session manual-1" in client.get(page).text
+    repair = "/qa/repairs/1"
+    assert "judged again when that session has ended" in client.get(repair).text
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        part = transaction.session.scalars(select(RepairPart)).one()
+        part.is_done, part.score_after = True, 100
+        part.outcomes = [{"url": part.url, "status": 200, "why": "", "captured": transaction.now}]
+        part.repair.state, part.repair.after_id = QaState.DONE, session
+    shown = re.sub("<[^>]+>", "", client.get(page).text)
+    assert "captured again by hand in session manual-1 at" in shown
+    assert "11 points before, 11 after" in shown, "the session that judges again is the same here"
+    cells = client.get(f"/qa/{session}/report.csv").text.splitlines()
+    assert cells[0].endswith("repair,score_after")
+    assert "captured again by hand in session manual-1,11" in cells[2]
+
+
 def test_reports_are_one_page_without_scripts_a_csv_of_all_pages_and_json(
     client: httpx.Client, sqlite_database: Database
 ) -> None:

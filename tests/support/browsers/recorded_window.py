@@ -19,11 +19,13 @@ from support.processes.waiting import until
 
 
 @contextmanager
-def recording(home: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any], str]]:
+def recording(
+    home: Path, *arguments: str, collection: str = "hand"
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any], str]]:
     """Run `record` with a window that a program steers; yield the process, its first line and the port."""
     port = free_port()
     command = our_command(
-        "record", "hand", *arguments, "--headless", "--json", "--allow-private", "--debugging-port", str(port),
+        "record", collection, *arguments, "--headless", "--json", "--allow-private", "--debugging-port", str(port),
         "--home", str(home),
     )  # fmt: skip
     process = subprocess.Popen(command, env=source_environment(), stdout=subprocess.PIPE, text=True)

@@ -35,6 +35,8 @@ class LoginSite:
                     self._answer(
                         200, '<title>Odd</title><input id=x><INPUT id=kw-id TYPE="Password" name="kw geheim&amp;1">'
                     )
+                elif self.path == "/profile":
+                    self._answer(200, site.bodies[-1].decode())
                 elif self.path in ("/inside", "/second"):
                     page = _INSIDE if self.path == "/inside" else _SECOND
                     self._answer(200 if is_inside else 401, page if is_inside else "no", ("WWW-Authenticate", "Basic"))
