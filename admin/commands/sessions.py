@@ -88,8 +88,9 @@ def record(
     \b
     Exit codes:
       0    the session has ended, and all that the window showed as kept is in the collection
-      1    failed: the proxy could not go on; what was kept until then is in the collection
-      2    bad input, or no window can be opened
+      1    ended early: the proxy could not go on, another process ended the session while this one was stopped, or
+           the folder of the collection was removed; else, what was kept until then is in the collection
+      2    bad input, no window can be opened, or the session is open in another window
     """
     from contextlib import closing
 
@@ -172,13 +173,13 @@ class _Window(ABC):
     ) -> None:
         self._settings, self._database, self._number = settings, database, number
         self._executable, self._is_visible, self._port = executable, is_visible, port
-        self._told = ""
+        self._told = self._told_trouble = ""
         self._last_line = 0.0
 
     def run(self, url: str, *, as_json: bool) -> int:
         """Record until the end, then list what was kept. Return the exit code."""
         from admin.capture_sessions.process import ProxyMissing, running_proxy, tick_steadily
-        from admin.capture_sessions.recording import CaptureRecording, Taken
+        from admin.capture_sessions.recording import CaptureRecording, FolderRemoved, Taken
         from admin.fleet.process import StartInterrupted
         from admin.jobs.interrupts import Interrupts
         from admin.qa.leases import new_owner
@@ -205,8 +206,10 @@ class _Window(ABC):
                             _end(browser)
                         recording.close()
             except Taken as error:
-                raise InputError(str(error)) from error
-            except (ProxyMissing, StartInterrupted) as error:
+                if browser is None:
+                    raise InputError(str(error)) from error
+                trouble = str(error)
+            except (ProxyMissing, StartInterrupted, FolderRemoved) as error:
                 trouble = str(error)
         return self._show_end(trouble, as_json=as_json)
 
@@ -243,6 +246,9 @@ class _Window(ABC):
 
     def _tell(self, recording: CaptureRecording) -> None:
         """Print a line when something new was kept."""
+        if (trouble := recording.trouble_of(self._number)) != self._told_trouble:
+            self._told_trouble = trouble
+            _say(trouble or "all that is fetched is kept again")
         log = recording.log_of(self._number)
         if log is None or time.monotonic() - self._last_line < _TELL_SECONDS:
             return

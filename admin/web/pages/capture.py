@@ -180,12 +180,14 @@ def ca() -> Response:
 def _values(number: int) -> dict[str, Any]:
     with reading() as opened:
         found = sessions.show(opened, number)
+        silence = sessions.silence(opened, number)
         newest = sessions.last_pages(opened, number)
         folder = session_folder(opened.settings, found.collection, number)
         pictured = urls_with_picture(opened.settings, found.collection, [each.url for each in newest])
         may_steer = visitor().may("operate") and sessions.may_steer(opened, sessions.find(opened, number))
     urls = last_kept_urls(folder)
-    return {"session": found, "pages": newest, "pictured": pictured, "urls": urls, "may_steer": may_steer}
+    shown = {"session": found, "silence": silence, "pages": newest, "pictured": pictured}
+    return {**shown, "urls": urls, "may_steer": may_steer}
 
 
 def _given(sent: dict[str, Any]) -> dict[str, Any]:
