@@ -196,11 +196,10 @@ class CaptureRecording:
             query = query.where(CaptureSession.id == self._only) if self._only is not None else query
             found = []
             for row in transaction.session.scalars(query.with_for_update(skip_locked=self._only is None)):
-                is_late = row.heard is None or row.heard < transaction.now - SILENT_SECONDS * _MICROS
-                is_silent = (is_late and not is_just_awake) or _has_died(row.worker)
+                is_silent = (_is_late(row, transaction) and not is_just_awake) or _has_died(row.worker)
                 if row.worker not in ("", self._owner) and not is_silent:
                     if self._only is not None:
-                        raise Taken(f"capture session {row.id} is recorded by another process; end it there first")
+                        raise _taken(row)
                     continue
                 if self._only is None and row.door is CaptureDoor.WINDOW and row.state is not CaptureState.ENDING:
                     if row.heard is None or not is_silent:
@@ -399,6 +398,23 @@ def _page_row(session: int, number: int, page: OpenedPage) -> SessionPage:
 
 def _mode(state: CaptureState) -> Literal["record", "live"]:
     return "live" if state is CaptureState.PAUSED else "record"
+
+
+def check_free(database: Database, number: int) -> None:
+    """Raise Taken for a session that another process records now."""
+    with database.reading(RECORDER) as reading_rows:
+        row = reading_rows.session.get_one(CaptureSession, number)
+        if row.worker and not _is_late(row, reading_rows) and not _has_died(row.worker):
+            raise _taken(row)
+
+
+def _taken(row: CaptureSession) -> Taken:
+    return Taken(f"capture session {row.id} is recorded by another process; end it there first")
+
+
+def _is_late(row: CaptureSession, transaction: Transaction) -> bool:
+    """Return whether the session's process has said nothing for a while."""
+    return row.heard is None or row.heard < transaction.now - SILENT_SECONDS * _MICROS
 
 
 def _has_died(owner: str) -> bool:

@@ -179,7 +179,7 @@ class _Window(ABC):
     def run(self, url: str, *, as_json: bool) -> int:
         """Record until the end, then list what was kept. Return the exit code."""
         from admin.capture_sessions.process import ProxyMissing, running_proxy, tick_steadily
-        from admin.capture_sessions.recording import CaptureRecording, FolderRemoved, Taken
+        from admin.capture_sessions.recording import CaptureRecording, FolderRemoved, Taken, check_free
         from admin.fleet.process import StartInterrupted
         from admin.jobs.interrupts import Interrupts
         from admin.qa.leases import new_owner
@@ -188,6 +188,7 @@ class _Window(ABC):
         trouble = ""
         with Interrupts() as interrupts:
             try:
+                check_free(self._database, self._number)
                 with running_proxy(self._settings, _say, lambda: interrupts.asked_to_stop, is_window=True) as proxy:
                     recording = CaptureRecording(
                         self._settings, self._database, proxy.control, new_owner(), self._number
