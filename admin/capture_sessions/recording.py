@@ -352,7 +352,8 @@ class CaptureRecording:
                 if row.state is CaptureState.ENDING:
                     step(row, CaptureState.ENDED)
                     row.ended = transaction.now
-            self._find_titles(transaction, row, live.titles)
+            if not live.log.is_behind:
+                self._find_titles(transaction, row, live.titles)
         live.unlisted.clear()
 
     def _find_titles(self, transaction: Transaction, row: CaptureSession, waiting: dict[int, int]) -> None:

@@ -205,6 +205,8 @@ class _Window(ABC):
                     finally:
                         if browser is not None:
                             _end(browser)
+                        if (log := recording.log_of(self._number)) is not None and log.is_behind:
+                            _say("the long log of the session is counted to its end; this takes a while")
                         recording.close()
             except Taken as error:
                 if browser is None:
