@@ -79,7 +79,7 @@ class _Live:
     folder: int | None = None
     """Descriptor of the collection's folder, as soon as that is there. So no other folder gets the same inode."""
     trouble: str = ""
-    """What keeps the session from recording all or something, for its page; empty when nothing does."""
+    """The reason why the session records nothing, or not everything; empty when all is well."""
 
 
 class CaptureRecording:
@@ -113,7 +113,7 @@ class CaptureRecording:
         return live.proxy.address if live is not None else None
 
     def trouble_of(self, session: int) -> str:
-        """Return what keeps the session from recording all or something; empty when nothing does."""
+        """Return why the session records nothing, or not everything; empty when all is well."""
         live = self._live.get(session)
         return live.trouble if live is not None else ""
 
