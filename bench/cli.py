@@ -23,6 +23,7 @@ from bench import harvests as harvesting
 from bench import hostile_neighbours, soak
 from bench import qa as qa_bench
 from bench import revisits as revisit_bench
+from bench import screen as screen_bench
 from bench.corpus import FILES
 from bench.faults.cli import faults
 from bench.filled_database import Amounts
@@ -179,6 +180,36 @@ def ghosts(pages: int, sites: Sequence[str], brozzler_pages: int, soak: bool, as
         raise click.ClickException("visits failed; the column failed has their number")
     if soak and not all(one.is_flat for one in found if one.crawler == ghost_bench.OURS):
         raise click.ClickException("memory grew by more than 20 %, or a process of the browser stayed behind")
+
+
+@bench.command()
+@click.option("--presses", default=100, show_default=True, type=click.IntRange(1), help="Presses of the pointer.")
+@click.option(
+    "--moves", default=125.0, show_default=True, type=click.FloatRange(0, 1000), help="Moves of the pointer a second."
+)
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def screen(presses: int, moves: float, as_data: bool) -> None:
+    """Measure how soon a press changes the picture of a browser that is steered in the admin page.
+
+    Capture process, browser and site run on this machine, and the bench takes the part of the person's page. The goal
+    is a p95 below 150 ms. The command fails when a press was lost or came out of its turn, and not for its time.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no process stays behind
+    try:
+        found = screen_bench.measure(presses, moves, lambda text: click.echo(text, err=True))
+    except (screen_bench.ScreenBenchFailed, DatabaseRefused, UseCaseError) as error:
+        raise click.ClickException(str(error)) from error
+    if as_data:
+        click.echo(json.dumps(dataclasses.asdict(found)))
+    else:
+        click.echo(
+            f"{found.presses} presses beside {found.moves_per_second:g} moves a second: p50 {found.p50_ms:g} ms, "
+            f"p95 {found.p95_ms:g} ms (goal {screen_bench.GOAL_MS:g} ms), at most {found.max_ms:g} ms"
+        )
+    if not found.is_whole:
+        raise click.ClickException(
+            f"of {found.presses} presses, {found.counted} arrived, and {found.in_order} in their turn"
+        )
 
 
 @bench.command()

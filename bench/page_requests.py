@@ -83,8 +83,8 @@ def measure_pages(
     if link is None:
         raise UseCaseError("the database has users of its own; give the bench an empty database")
     database.close()
-    with _served(url, home) as (address, server):
-        cookies = _logged_in(address, link.token)
+    with served(url, home) as (address, server):
+        cookies = logged_in(address, link.token)
         for kind in kinds:
             _ask(address, cookies, kind.paths[:2], 2, 1)  # so that code and connections are there
             for concurrency in concurrencies:
@@ -218,7 +218,7 @@ def _ask(
 
 
 @contextmanager
-def _served(url: str, home: Path) -> Iterator[tuple[str, int]]:
+def served(url: str, home: Path) -> Iterator[tuple[str, int]]:
     """Serve the site in a process of its own until the end of the block; yield its address and the process's number."""
     listener = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -252,7 +252,7 @@ def _cpu_seconds(pid: int) -> float | None:
     return resource_usage(pid).cpu if Path("/proc/self/stat").exists() else None
 
 
-def _logged_in(address: str, token: str) -> dict[str, Any]:
+def logged_in(address: str, token: str) -> dict[str, Any]:
     """Log in by a one-time link, and return the cookies."""
     with httpx.Client(base_url=address, timeout=120) as client:
         path = f"/welcome/{token}"

@@ -12,8 +12,9 @@ from typing import Final
 
 from sqlalchemy import exists, select
 
-from admin.capture_sessions.recording import RECORDER, SILENT_SECONDS, CaptureRecording
+from admin.capture_sessions.recording import RECORDER, CaptureRecording
 from admin.capture_sessions.screens import Screens
+from admin.capture_sessions.sessions import SILENT_SECONDS
 from admin.fleet.fleet import Addresses, Fleet
 from admin.fleet.home_folder import control_token
 from admin.fleet.process import StartError, StartInterrupted
@@ -35,8 +36,10 @@ _CONTROL_SECONDS: Final = 3.0
 """Longest wait for the proxy's answer. The socket of a proxy that died takes requests, which nobody answers until the
 same thread has started the next proxy."""
 _MICROS: Final = 1_000_000
-_IDLE_SECONDS: Final = 60.0
-"""The proxy ends when no session was open for so long."""
+_IDLE_SECONDS: Final = 600.0
+"""The proxy ends when no session was open for so long. Until then it tells browsers that their session has ended."""
+_DEAD_SECONDS: Final = 5.0
+"""A site that could not be reached is asked again after this time at the latest: a person waits for it."""
 
 
 class ProxyMissing(Exception):
@@ -154,6 +157,7 @@ def _settings(settings: Settings, *, is_window: bool) -> Settings:
         "session_ports": "",
         "mode": "record",
         "password": secrets.token_hex(32),
+        "dead_host_seconds": min(single.proxy.dead_host_seconds, _DEAD_SECONDS),
     }
     return single.model_copy(
         update={

@@ -22,23 +22,22 @@ from sqlalchemy import select
 from admin.capture_sessions.page_facts import MOST_SECRET_FIELDS, PICTURE_URN, facts_of
 from admin.capture_sessions.proxy_access import token_of
 from admin.capture_sessions.session_log import OpenedPage, SessionLog
-from admin.capture_sessions.sessions import step
+from admin.capture_sessions.sessions import SILENT_SECONDS, step
 from admin.models.capture_tables import CaptureDoor, CaptureSession, CaptureState, SessionPage, run_name
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.transaction import Actor, Door, Transaction
 from archive.settings.load import Settings
 from browsers.engines.pictures import WEBRECORDER_THUMBNAIL_WIDTH, thumbnail
-from browsers.proxying.control_client import Control, ProxySession, SessionRequest
+from browsers.proxying.control_client import Control, ProxySession, SessionCounts, SessionRequest
 from browsers.visit import FleetUnavailable
 from proxy.sessions.redaction import Redaction
 
 log = logging.getLogger(__name__)
 RECORDER: Final = Actor("capture", Role.ADMINISTRATOR, Door.SCHEDULER)
 """The capture process acts by itself."""
-SILENT_SECONDS: Final = 30
-"""A session is taken over when its process has said nothing for so long."""
-_HEAR_SECONDS: Final = 5
+_ASLEEP_SECONDS: Final = 10
+"""A process that has not ticked for so long was stopped, or its machine slept. So others may have been stopped too."""
 _MICROS: Final = 1_000_000
 _MINUTE: Final = 60 * _MICROS
 _FINISH_SECONDS: Final = 60.0
@@ -57,7 +56,11 @@ _RESPONSE_COOKIES: Final = ("set-cookie",)
 
 
 class Taken(Exception):
-    """Another process records for the session. The message is one line."""
+    """Another process records for the session, or has ended it. The message is one line."""
+
+
+class FolderRemoved(Exception):
+    """The folder of the collection was removed while a session recorded into it. The message is one line."""
 
 
 @dataclass(slots=True)
@@ -71,6 +74,12 @@ class _Live:
     """Passwords are left out of the records."""
     titles: dict[int, int] = field(default_factory=dict)
     """Numbers of pages without a title, with the number of looks for it."""
+    unlisted: list[tuple[int, OpenedPage]] = field(default_factory=list)
+    """Pages with their numbers that the database does not have yet."""
+    folder: int | None = None
+    """Descriptor of the collection's folder, as soon as that is there. So no other folder gets the same inode."""
+    trouble: str = ""
+    """The reason why the session records nothing, or not everything; empty when all is well."""
 
 
 class CaptureRecording:
@@ -85,6 +94,8 @@ class CaptureRecording:
         self.before_end: Callable[[int], None] = lambda _: None
         """This function is called with a session's number before the session is closed at the proxy."""
         self._secret_fields: defaultdict[int, set[str]] = defaultdict(set)
+        self._last_tick = 0
+        self._awake_since = 0
 
     @property
     def has_live(self) -> bool:
@@ -100,6 +111,11 @@ class CaptureRecording:
         """Return host:port of the proxy that serves the session; None for one that is not served."""
         live = self._live.get(session)
         return live.proxy.address if live is not None else None
+
+    def trouble_of(self, session: int) -> str:
+        """Return why the session records nothing, or not everything; empty when all is well."""
+        live = self._live.get(session)
+        return live.trouble if live is not None else ""
 
     def note_secret_field(self, session: int, name: str) -> None:
         """Leave the values of this form field out of all records of the session from now on.
@@ -135,8 +151,14 @@ class CaptureRecording:
             log.warning("a picture of session %d was not kept: %s", session, error)
 
     def tick(self) -> None:
-        """Compare what is wanted with what the proxy serves, and note what was kept. Raises FleetUnavailable."""
-        for number in self._wanted():
+        """Compare what is wanted with what the proxy serves, and note what was kept.
+
+        Raises FleetUnavailable. With `only`, raises Taken when the session is another process's, and FolderRemoved.
+        """
+        wanted = self._wanted()
+        if self._only in self._live and self._only not in wanted:
+            raise Taken(f"capture session {self._only} was ended by another process while this one was stopped")
+        for number in wanted:
             self._serve(number)
 
     def close(self) -> None:
@@ -147,8 +169,9 @@ class CaptureRecording:
             except FleetUnavailable as error:
                 log.warning("session %d could not be closed at the proxy: %s", number, error)
             self._await_titles(number, live)
+            self._note_all(number, live)
             self._note(number, live, is_over=True)
-        self._live.clear()
+            self._forget(number)
 
     def _await_titles(self, number: int, live: _Live) -> None:
         """Wait a moment for the index to have the last pages, so that their titles are listed."""
@@ -158,17 +181,25 @@ class CaptureRecording:
             pause.wait(_TITLE_SECONDS / 10)
             self._note(number, live, is_over=False)
 
+    def _note_all(self, number: int, live: _Live) -> None:
+        """Note the whole log, which may have millions of lines that this process has not read yet."""
+        while live.log.is_behind:
+            self._note(number, live, is_over=False)
+
     def _wanted(self) -> list[int]:
         with self._database.transaction(RECORDER) as transaction:
+            if transaction.now - self._last_tick > _ASLEEP_SECONDS * _MICROS:
+                self._awake_since = transaction.now if self._last_tick else 0
+            self._last_tick = transaction.now
+            is_just_awake = transaction.now - self._awake_since < SILENT_SECONDS * _MICROS
             query = select(CaptureSession).where(CaptureSession.state != CaptureState.ENDED).order_by(CaptureSession.id)
             query = query.where(CaptureSession.id == self._only) if self._only is not None else query
             found = []
-            for row in transaction.session.scalars(query.with_for_update(skip_locked=True)):
-                is_late = row.heard is None or row.heard < transaction.now - SILENT_SECONDS * _MICROS
-                is_silent = is_late or _has_died(row.worker)
+            for row in transaction.session.scalars(query.with_for_update(skip_locked=self._only is None)):
+                is_silent = (_is_late(row, transaction) and not is_just_awake) or _has_died(row.worker)
                 if row.worker not in ("", self._owner) and not is_silent:
                     if self._only is not None:
-                        raise Taken(f"capture session {row.id} is recorded by another process; end it there first")
+                        raise _taken(row)
                     continue
                 if self._only is None and row.door is CaptureDoor.WINDOW and row.state is not CaptureState.ENDING:
                     if row.heard is None or not is_silent:
@@ -204,9 +235,14 @@ class CaptureRecording:
         live = self._live.get(number)
         if live is None:
             live = self._open(number, request, state)
-        elif self._is_forgotten(live):
+        elif (counts := self._report(live)) is None:
             live.proxy = self._control.open(request)
             live.state = state
+        else:
+            live.trouble = _trouble(counts)
+        if state is not CaptureState.ENDING and self._is_removed(live, request.collection):
+            self._end_removed(number, request.collection)
+            return
         if state is CaptureState.ENDING:
             self.before_end(number)
             counts = self._control.finish(live.proxy, wait_seconds=_FINISH_SECONDS, finish_files=True)
@@ -216,9 +252,35 @@ class CaptureRecording:
         elif state is not live.state:
             self._control.change(live.proxy, mode=_mode(state))
             live.state = state
+        if state is CaptureState.ENDING:
+            self._note(number, live, is_over=False)
+            self._note_all(number, live)
         self._note(number, live, is_over=state is CaptureState.ENDING)
         if state is CaptureState.ENDING:
-            del self._live[number]
+            self._forget(number)
+
+    def _forget(self, number: int) -> None:
+        live = self._live.pop(number)
+        if live.folder is not None:
+            os.close(live.folder)
+
+    def _is_removed(self, live: _Live, collection: str) -> bool:
+        """Return whether the collection's folder was removed. A file that is still open there has no name any more."""
+        path = self._settings.collection(collection)
+        try:
+            if live.folder is None:
+                live.folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+            return not os.path.samestat(os.fstat(live.folder), path.stat())
+        except FileNotFoundError:
+            return live.folder is not None
+
+    def _end_removed(self, number: int, collection: str) -> None:
+        """End a session whose collection has gone; the next tick closes it. Raises FolderRemoved for a window's."""
+        why = f"the folder of collection {collection} was removed, with all that the session had kept in it"
+        if self._only is not None:
+            raise FolderRemoved(why)
+        with self._database.transaction(RECORDER) as transaction:
+            self._end(transaction.session.get_one(CaptureSession, number), why)
 
     def _open(self, number: int, request: SessionRequest, state: CaptureState) -> _Live:
         proxy = self._control.open(request)
@@ -228,15 +290,14 @@ class CaptureRecording:
         self._live[number] = live
         return live
 
-    def _is_forgotten(self, live: _Live) -> bool:
-        """Return whether the proxy was replaced by a new one, which does not know the session."""
+    def _report(self, live: _Live) -> SessionCounts | None:
+        """Return what the proxy says of the session; None for a new proxy, which does not know the session."""
         try:
-            self._control.report(live.proxy)
+            return self._control.report(live.proxy)
         except FleetUnavailable as error:
             if error.reason == "control-404":
-                return True
+                return None
             raise
-        return False
 
     def folder(self, collection: str, number: int) -> Path:
         """Return the folder with the log of a session."""
@@ -269,17 +330,14 @@ class CaptureRecording:
 
     def _note(self, number: int, live: _Live, *, is_over: bool) -> None:
         """Write counts and pages of the session's log into the database."""
-        before = live.log.pages
-        opened = list(live.log.read())
+        live.unlisted += enumerate(live.log.read(), live.log.pages + 1)
         with self._database.transaction(RECORDER) as transaction:
             row = transaction.session.get(CaptureSession, number)
             if row is None or row.worker != self._owner:
                 return
-            known = row.pages if before == 0 else before
-            for at, page in enumerate(opened, before + 1):
-                if at > known:
-                    transaction.session.add(_page_row(number, at, page))
-                    live.titles[at] = 0
+            fresh = [(at, page) for at, page in live.unlisted if at > row.pages]  # the log may be read again
+            transaction.session.add_all(_page_row(number, at, page) for at, page in fresh)
+            live.titles.update((at, 0) for at, _ in fresh)
             counted = live.log
             if counted.urls + counted.failed >= row.urls + row.failed:  # a log that is read again counts up to here
                 row.urls, row.novel, row.known = counted.urls, counted.novel, counted.known
@@ -292,12 +350,17 @@ class CaptureRecording:
             if learned != row.secret_fields:
                 row.secret_fields = learned
             row.heard = transaction.now
+            if row.state in (CaptureState.OPEN, CaptureState.PAUSED):
+                row.error = live.trouble
             if is_over:
                 row.worker, row.heard = "", None
+                row.error = "" if row.error == live.trouble else row.error  # the trouble is over, too
                 if row.state is CaptureState.ENDING:
                     step(row, CaptureState.ENDED)
                     row.ended = transaction.now
-            self._find_titles(transaction, row, live.titles)
+            if not live.log.is_behind:
+                self._find_titles(transaction, row, live.titles)
+        live.unlisted.clear()
 
     def _find_titles(self, transaction: Transaction, row: CaptureSession, waiting: dict[int, int]) -> None:
         """Add titles of pages as soon as the index has their captures, and learn names of fields for passwords."""
@@ -316,6 +379,19 @@ class CaptureRecording:
                 del waiting[page.number]
 
 
+def _trouble(counts: SessionCounts) -> str:
+    """Return what the counts say that a person must know now; empty when all is well."""
+    told = []
+    if counts.not_accepting_because:
+        told.append(f"Nothing is kept now, and pages get an error: {counts.not_accepting_because}.")
+        told.append("The session goes on by itself when that is mended; load the page again then.")
+    if counts.untrusted:
+        told.append(f"The browser refused our certificate for {', '.join(counts.untrusted)}.")
+        told.append("If it refuses all sites, let it trust the certificate.")
+        told.append("A program that accepts one certificate alone (pinning) can't be recorded.")
+    return " ".join(told)
+
+
 def session_folder(settings: Settings, collection: str, number: int) -> Path:
     """Return the folder with the log of a capture session."""
     return settings.collection(collection) / "sessions" / run_name(number)
@@ -329,6 +405,23 @@ def _page_row(session: int, number: int, page: OpenedPage) -> SessionPage:
 
 def _mode(state: CaptureState) -> Literal["record", "live"]:
     return "live" if state is CaptureState.PAUSED else "record"
+
+
+def check_free(database: Database, number: int) -> None:
+    """Raise Taken for a session that another process records now."""
+    with database.reading(RECORDER) as reading_rows:
+        row = reading_rows.session.get_one(CaptureSession, number)
+        if row.worker and not _is_late(row, reading_rows) and not _has_died(row.worker):
+            raise _taken(row)
+
+
+def _taken(row: CaptureSession) -> Taken:
+    return Taken(f"capture session {row.id} is recorded by another process; end it there first")
+
+
+def _is_late(row: CaptureSession, transaction: Transaction) -> bool:
+    """Return whether the session's process has said nothing for a while."""
+    return row.heard is None or row.heard < transaction.now - SILENT_SECONDS * _MICROS
 
 
 def _has_died(owner: str) -> bool:

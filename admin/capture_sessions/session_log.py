@@ -55,6 +55,8 @@ class SessionLog:
     def __init__(self, folder: Path) -> None:
         self._follower = LogFollower(folder / FILE_NAME)
         self.urls = self.novel = self.known = self.failed = self.bytes = self.pages = 0
+        self.is_behind = False
+        """The log has more lines than were read at once."""
         self.last_kept: Micros | None = None
         self.last: list[KeptUrl] = []
         """The newest exchanges, the oldest first."""
@@ -63,12 +65,14 @@ class SessionLog:
 
     def read(self) -> Iterator[OpenedPage]:
         """Count new lines, at most some thousand of them, and yield the pages that were opened."""
-        for number, line in enumerate(self._follower.lines()):
+        self.is_behind = False
+        for number, line in enumerate(self._follower.lines(), 1):
             if page := self._count(line):
                 self.pages += 1
                 if self.pages <= MOST_PAGES:
                     yield page
             if number >= _MOST_LINES:
+                self.is_behind = True
                 return
 
     def _count(self, line: LogLine) -> OpenedPage | None:

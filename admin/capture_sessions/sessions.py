@@ -25,6 +25,8 @@ from archive.dates import Micros
 from archive.names.name_rules import NAME_PATTERN
 
 AT_ONCE: Final = 50
+SILENT_SECONDS: Final = 30
+"""A session is taken over when its process has said nothing for so long."""
 ENTITY: Final = "capture session"
 _HOUR: Final = 3_600_000_000
 _MOST_HOURS: Final = 8_760
@@ -265,6 +267,18 @@ def find(transaction: Transaction, session: int) -> CaptureSession:
     if found is None:
         raise NotFound(ENTITY, session)
     return found
+
+
+def silence(transaction: Transaction, session: int) -> str:
+    """Return a sentence when no process records for an open session now; empty when one does. Raises NotFound."""
+    transaction.require(Right.READ)
+    row = find(transaction, session)
+    heard = row.heard or max(row.created, row.last_kept or 0)
+    if row.state is CaptureState.ENDED or transaction.now - heard < SILENT_SECONDS * 1_000_000:
+        return ""
+    if row.door is CaptureDoor.WINDOW:
+        return "The command that records has said nothing for a while: it was stopped or killed, or the disk is full."
+    return "The capture process has said nothing for a while: `ghostfleet up` does not run, or the disk is full."
 
 
 def may_steer(transaction: Transaction, row: CaptureSession) -> bool:

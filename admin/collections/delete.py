@@ -19,7 +19,7 @@ from admin.collections.curation_rows import drop_rows
 from admin.collections.holders import Holders, find_holders, shared_places
 from admin.collections.marks import RENAMING_FILE, deleting_folder, unfinished_renaming
 from admin.collections.stores import FAILURES, Stores, has_index, open_stores
-from admin.collections.usage import writers
+from admin.collections.usage import users
 from admin.jobs.runs import find_job_names
 from admin.units import counted, human_bytes
 from archive.files import sync_folder
@@ -141,7 +141,7 @@ def erasure(settings: Settings, name: str, *, everywhere: bool) -> Erasure:
 def refusal(settings: Settings, name: str, *, force: bool, everywhere: bool = False) -> str:
     """Return the reason why this collection can't be deleted now; empty when it can. Raises one of FAILURES."""
     folder = settings.collection(name)
-    if found := writers(folder):
+    if found := users(settings, name):
         return in_use(name, found)
     if change := unfinished_renaming(folder):
         again = command(f"collection rename {change.old} {change.new}")
@@ -219,7 +219,7 @@ def _mark(settings: Settings, name: str) -> None:
     """Give the folder the name that marks a deletion. Raises ChangeRefused when a process writes to the collection."""
     folder, deleting = settings.collection(name), deleting_folder(settings, name)
     folder.rename(deleting)
-    if found := writers(deleting):  # a writer opened a file after the first check
+    if found := users(settings, name, deleting):  # a writer opened a file after the first check
         deleting.rename(folder)
         raise ChangeRefused(in_use(name, found))
     (deleting / RENAMING_FILE).unlink(missing_ok=True)

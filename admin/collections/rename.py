@@ -17,7 +17,7 @@ from admin.collections.delete import ChangeRefused, in_use
 from admin.collections.holders import find_holders
 from admin.collections.marks import RENAMING_FILE, Renaming, deleting_folder, mark_renaming, unfinished_renaming
 from admin.collections.stores import FAILURES, Stores, has_index, open_stores
-from admin.collections.usage import writers
+from admin.collections.usage import users
 from admin.jobs.runs import find_runs
 from admin.units import counted
 from archive.files import sync_folder
@@ -73,11 +73,11 @@ def rename(settings: Settings, old: str, new: str, step: Callable[[str], None] =
         step("marked")
         source_folder.rename(folder)
         sync_folder(folder.parent)
-        if found := writers(folder):  # a writer opened a file after the first check
+        if found := users(settings, old, folder):  # a writer opened a file after the first check
             folder.rename(source_folder)
             (source_folder / RENAMING_FILE).unlink()
             raise ChangeRefused(in_use(old, found))
-    elif found := writers(folder):
+    elif found := users(settings, new):
         raise ChangeRefused(in_use(new, found))
     step("folder")
     with open_stores(settings) as stores:
@@ -102,7 +102,7 @@ def _check(settings: Settings, change: Renaming) -> None:
     if (begun := unfinished_renaming(old)) and begun != change:
         again = command(f"collection rename {begun.old} {begun.new}")
         raise ChangeRefused(f"collection {change.old} is only partly renamed; run `{again}` first")
-    if found := writers(old):
+    if found := users(settings, change.old):
         raise ChangeRefused(in_use(change.old, found))
 
 

@@ -1,4 +1,4 @@
-"""Find the writers of a collection: running jobs, recording processes with an open file, and imports."""
+"""Find the writers of a collection: jobs, recording processes with an open file, imports, and capture sessions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from sqlalchemy import create_engine, inspect, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from admin.models.capture_tables import CaptureSession, CaptureState
+from admin.models.database import FILE_NAME, database_url
 from archive.file_lock import is_locked
 from archive.names.warc_paths import growing
+from archive.program_name import command
+from archive.settings.load import Settings
+from dedupdb.captures.schema import CapturesError
 
 _LOCK: Final = re.compile(r"\d+: FLOCK +\S+ +WRITE +(\d+) +([0-9a-f]+):([0-9a-f]+):(\d+) ")
 _JOB_LOCK: Final = ".lock"
@@ -20,6 +28,14 @@ DRAFT_SUFFIX: Final = ".part"
 def writers(folder: Path) -> list[str]:
     """Return one line for each process that is writing to the collection in this folder."""
     return [*_jobs(folder), *_recorders(folder), *_imports(folder)]
+
+
+def users(settings: Settings, name: str, folder: Path | None = None) -> list[str]:
+    """Return one line for each open capture session, which may write to the collection at any moment, and each writer.
+
+    `folder` is where the collection is now, if that is not its usual place. Raises CapturesError.
+    """
+    return [*_sessions(settings, name), *writers(folder or settings.collection(name))]
 
 
 def left_open(folder: Path) -> list[str]:
@@ -43,6 +59,28 @@ def _imports(folder: Path) -> Iterator[str]:
     for draft in sorted((folder / "archive").glob(f"{IMPORT_DRAFT}*{DRAFT_SUFFIX}")):
         if is_locked(draft):
             yield f"an import is copying files into the collection{_process(draft)}"
+
+
+def _sessions(settings: Settings, name: str) -> list[str]:
+    if not settings.database.url and not (settings.home / FILE_NAME).exists():
+        return []
+    query = select(CaptureSession.id, CaptureSession.owner).where(
+        CaptureSession.collection == name, CaptureSession.state.in_((CaptureState.OPEN, CaptureState.PAUSED))
+    )
+    engine = create_engine(database_url(settings))
+    try:
+        with engine.connect() as connection:
+            if not inspect(connection).has_table(CaptureSession.__tablename__):
+                return []
+            found = connection.execute(query.order_by(CaptureSession.id)).all()
+    except SQLAlchemyError as error:
+        said = str(getattr(error, "orig", None) or type(error).__name__).partition("\n")[0]
+        raise CapturesError(f"the database can't tell whether a capture session is open: {said[:300]}") from error
+    finally:
+        engine.dispose()
+    return [
+        f"capture session {id} of {owner} is open (`{command(f'session end {id}')}` ends it)" for id, owner in found
+    ]
 
 
 def _process(path: Path) -> str:

@@ -97,8 +97,9 @@ def record(
     \b
     Exit codes:
       0    the session has ended, and all that the window showed as kept is in the collection
-      1    failed: the proxy could not go on; what was kept until then is in the collection
-      2    bad input, or no window can be opened
+      1    ended early: the proxy could not go on, another process ended the session while this one was stopped, or
+           the folder of the collection was removed; else, what was kept until then is in the collection
+      2    bad input, no window can be opened, or the session is open in another window
     """
     from contextlib import closing
 
@@ -184,13 +185,13 @@ class _Window(ABC):
         self._executable, self._is_visible, self._port = executable, is_visible, port
         self._disconnect: Callable[[], None] = lambda: None
         """Closes the connection to the browser, when there is one."""
-        self._told = ""
+        self._told = self._told_trouble = ""
         self._last_line = 0.0
 
     def run(self, url: str, *, as_json: bool, login: str | None = None) -> int:
         """Record until the end, save the login, and list what was kept. Return the exit code."""
         from admin.capture_sessions.process import ProxyMissing, running_proxy, tick_steadily
-        from admin.capture_sessions.recording import CaptureRecording, Taken
+        from admin.capture_sessions.recording import CaptureRecording, FolderRemoved, Taken, check_free
         from admin.fleet.process import StartInterrupted
         from admin.jobs.interrupts import Interrupts
         from admin.qa.leases import new_owner
@@ -199,6 +200,7 @@ class _Window(ABC):
         trouble = ""
         with Interrupts() as interrupts:
             try:
+                check_free(self._database, self._number)
                 with running_proxy(self._settings, _say, lambda: interrupts.asked_to_stop, is_window=True) as proxy:
                     recording = CaptureRecording(
                         self._settings, self._database, proxy.control, new_owner(), self._number
@@ -216,10 +218,14 @@ class _Window(ABC):
                         if browser is not None:
                             _end(browser)
                         self._disconnect()
+                        if (log := recording.log_of(self._number)) is not None and log.is_behind:
+                            _say("the long log of the session is counted to its end; this takes a while")
                         recording.close()
             except Taken as error:
-                raise InputError(str(error)) from error
-            except (ProxyMissing, StartInterrupted) as error:
+                if browser is None:
+                    raise InputError(str(error)) from error
+                trouble = str(error)
+            except (ProxyMissing, StartInterrupted, FolderRemoved) as error:
                 trouble = str(error)
         self._end_session(trouble)
         login = login if browser is not None else None
@@ -268,6 +274,9 @@ class _Window(ABC):
 
     def _tell(self, recording: CaptureRecording) -> None:
         """Print a line when something new was kept."""
+        if (trouble := recording.trouble_of(self._number)) != self._told_trouble:
+            self._told_trouble = trouble
+            _say(trouble or "all that is fetched is kept again")
         log = recording.log_of(self._number)
         if log is None or time.monotonic() - self._last_line < _TELL_SECONDS:
             return

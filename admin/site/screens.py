@@ -29,8 +29,8 @@ _MOST_OPEN: Final = 100
 _MOST_JSON: Final = MOST_BYTES
 _LIFE_SECONDS: Final = 900.0
 """After this time the person is looked up again, since a login ends and a right may be taken away."""
-_CONNECT_SECONDS: Final = 45.0
-"""A capture process that had no session for a while starts its proxy first."""
+_CONNECT_SECONDS: Final = 90.0
+"""Longest wait for the capture process. With its first session, that starts a proxy, and a busy machine takes long."""
 
 
 class ScreenSockets:
@@ -70,7 +70,7 @@ class ScreenSockets:
             task.cancel()
 
     async def _serve(self, number: int, may: Callable[[], bool], receive: Receive, send: Send) -> None:
-        opened = await self._connect()
+        opened = await self._connect(send)
         if opened is None:
             why = "the capture process does not run; ghostfleet up runs it"
             await send({"type": "websocket.send", "text": json.dumps({"t": "over", "text": why})})
@@ -89,15 +89,20 @@ class ScreenSockets:
             await asyncio.gather(*tasks, return_exceptions=True)
             writer.close()
 
-    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+    async def _connect(self, send: Send) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
         """Return the connection to the capture process, which may just start its proxy; None when it does not come."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + _CONNECT_SECONDS
-        while loop.time() < deadline:
+        deadline, opened, told = loop.time() + _CONNECT_SECONDS, None, ""
+        while opened is None and loop.time() < deadline:
             with suppress(OSError):
-                return await asyncio.open_unix_connection(socket_path(self._home), limit=1_000_000)
-            await asyncio.sleep(0.3)
-        return None
+                opened = await asyncio.open_unix_connection(socket_path(self._home), limit=1_000_000)
+            said = "" if opened is not None else "Waiting for the capture process, which ghostfleet up runs."
+            if said != told:
+                told = said
+                await send({"type": "websocket.send", "text": json.dumps({"t": "say", "text": said})})
+            if opened is None:
+                await asyncio.sleep(0.3)
+        return opened
 
     async def _watch(self, may: Callable[[], bool]) -> None:
         while await asyncio.to_thread(may):

@@ -134,6 +134,10 @@ class SessionCounts:
     bytes: int = 0
     in_flight: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
+    untrusted: tuple[str, ...] = ()
+    """The hosts for which the client refuses our certificate now."""
+    not_accepting_because: str = ""
+    """Why the proxy accepts nothing now; empty when it does."""
     kept_port: bool = False
     """True if the proxy keeps the port of the closed session for the next one."""
 

@@ -297,17 +297,15 @@ class RemoteBrowser:
 
     async def _frame(self, tab: _Tab, frame: Mapping[str, Any]) -> None:
         """Send a picture, and let the browser make the next one when the person's page has shown this one."""
-        try:
-            if tab is self._active:
-                self._shown.clear()
-                facts = frame["metadata"]
-                shown = {"w": facts["deviceWidth"], "h": facts["deviceHeight"], "top": facts["offsetTop"]}
-                picture = base64.b64decode(frame["data"])
-                self._tell(ScreenMessage.of_content(MessageKind.PICTURE, shown, picture))
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(self._shown.wait(), _PICTURE_SECONDS)
-        finally:
-            self._send(tab, "Page.screencastFrameAck", {"sessionId": frame["sessionId"]})
+        if tab is self._active:
+            self._shown.clear()
+            facts = frame["metadata"]
+            shown = {"w": facts["deviceWidth"], "h": facts["deviceHeight"], "top": facts["offsetTop"]}
+            picture = base64.b64decode(frame["data"])
+            self._tell(ScreenMessage.of_content(MessageKind.PICTURE, shown, picture))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._shown.wait(), _PICTURE_SECONDS)
+        self._send(tab, "Page.screencastFrameAck", {"sessionId": frame["sessionId"]})
 
     def _loaded(self, tab: _Tab) -> None:
         self._tell_tabs()

@@ -11,6 +11,7 @@ from collections import deque
 from typing import Final, Protocol, cast
 
 from proxy.clients.client_stream import Stream
+from proxy.fetch.contracts import Tunnel
 from proxy.log_lines import about
 from proxy.protocol.mitmproxy_adapter import (
     AddonManager,
@@ -77,6 +78,8 @@ class ClientConnection(asyncio.Protocol):
         self.relay: layer.Layer | None = None
         """The reader of the connection's requests, once it is known. Then it is asked at once: the layers around it
         would only pass everything on."""
+        self.tunnel: Tunnel | None = None
+        """The tunnel that the client's CONNECT opened."""
         self._is_running = False
         self._is_paused = False
         self._is_deaf = False
@@ -277,9 +280,16 @@ class ClientConnection(asyncio.Protocol):
     def _hook(self, hook: commands.StartHook) -> None:
         if isinstance(hook, TlsEstablishedClientHook):
             self.asking_since = 0.0
+            self._note_handshake()
         elif isinstance(hook, TlsFailedClientHook):
             self.owner.gate.counts["client_tls_failed"] += 1
+            self._note_handshake(hook.data.conn.error or "the handshake failed")
         if not isinstance(hook, ServerDisconnectedHook):
             self.owner.addons.trigger(hook)
         if hook.blocking:
             self._events.append(events.HookCompleted(hook, None))
+
+    def _note_handshake(self, failure: str = "") -> None:
+        if self.tunnel is not None and self._client is not None:
+            host = self._client.sni or self.tunnel.authority.rpartition(":")[0]
+            self.tunnel.session.note_handshake(host, failure)

@@ -175,6 +175,7 @@ class RelayLayer(layer.Layer):
             is_local=self._connection.is_local,
             address=self._connection.address,
         )
+        self._connection.tunnel = self.tunnel
         self._connection.asking_since = self._connection.last_heard
         host, _, port = self.tunnel.authority.rpartition(":")
         self.context.server.address = (host.strip("[]"), int(port))

@@ -220,7 +220,9 @@ class OneSession(_Handler):
     async def get(self, name: str) -> None:
         session = self.session(name)
         await self.controlled.refresh(session)
-        self.answer(200, session.report().control_json())
+        self.answer(
+            200, {**session.report().control_json(), "not_accepting_because": self.controlled.gate.closed_because}
+        )
 
     async def patch(self, name: str) -> None:
         """Change the session for requests from now on; requests in progress are not affected."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import hmac
 from collections import Counter
+from typing import Final
 
 from archive.settings import ProxySettings
 from proxy.protocol.http1 import RequestHead
@@ -14,6 +16,13 @@ from proxy.sessions.meta_trust import MetaTrust
 from proxy.sessions.request_options import NO_META, NOTHING, Meta, RequestOptions, parse_meta
 from proxy.sessions.session import Session
 from proxy.sessions.spec import SessionSpec
+
+_MOST_ENDED: Final = 1_000
+_ENDED: Final = (
+    "the capture session into {} has expired, or was ended. Nothing was fetched, and nothing is recorded. To go on, "
+    "open the session again on its page in Ghostfleet, and load this page again. To browse without recording, take the "
+    "proxy out of the settings of your browser"
+)
 
 
 class Gate:
@@ -28,6 +37,8 @@ class Gate:
         self.by_credentials = Session(spec, id="by-credentials")
         """This session stands for the port that serves only sessions which are chosen by their credentials."""
         self.sessions: dict[str, Session] = {}
+        self._ended: dict[str, tuple[bytes, str]] = {}
+        """The sessions of people that have ended, with the digests of their tokens and their collections."""
         self.counts: Counter[str] = Counter()
         """control_refused: commands from clients that may not give any; unauthorized; refused."""
         self.closed_because = ""
@@ -46,10 +57,13 @@ class Gate:
 
     def close(self, session: Session) -> None:
         """Forget the session; its exchanges in flight go on to their end."""
-        self.sessions.pop(session.id, None)
+        if self.sessions.pop(session.id, None) is not None and session.spec.notes_navigation:
+            if len(self._ended) >= _MOST_ENDED:
+                del self._ended[next(iter(self._ended))]
+            self._ended[session.id] = _digest(session.token.encode()), session.spec.collection
 
     def identify(self, head: RequestHead, listener: Session | None, *, is_local: bool) -> tuple[Session, bool]:
-        """Return the session of a request, and whether its client may give commands. Raises Refused (407).
+        """Return the session of a request, and whether its client may give commands. Raises Refused (407, 403).
 
         `is_local`: whether the client is on this machine.
         """
@@ -109,5 +123,12 @@ class Gate:
                 return session
             if self._settings.password and hmac.compare_digest(secret, self._settings.password.encode()):
                 return self.default
+            digest, collection = self._ended.get(name.decode("latin-1"), (b"", ""))
+            if hmac.compare_digest(_digest(secret), digest):
+                raise Refused(403, _ENDED.format(collection), "session-ended")
         self.counts["unauthorized"] += 1
         raise Refused(407, "no session has this id, or the token or password is wrong", "unauthorized")
+
+
+def _digest(token: bytes) -> bytes:
+    return hashlib.sha256(token).digest()

@@ -29,6 +29,12 @@ COUNTS: Final = (
 from the archive in patch mode; `relayed` were not kept in live mode."""
 
 
+MOST_UNTRUSTING: Final = 20
+"""Hosts of a session whose certificate from us the client refuses: so many are named."""
+_BREAKS: Final = 2
+"""A client may break a handshake that it does not need any more. So the second break in a row tells that it refuses."""
+
+
 class SessionScripts(Protocol):
     """The loaded scripts of a session, as far as the session uses them."""
 
@@ -52,6 +58,8 @@ class SessionReport:
     user_agent: str | None = None
     exchanges: ExchangeList = field(default_factory=ExchangeList)
     """The exchanges that have ended, of a session with a page id."""
+    untrusted: tuple[str, ...] = ()
+    """The hosts for which the client refuses our certificate now."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -64,12 +72,13 @@ class SessionReport:
             page_date=value.get("page_date"),
             user_agent=value.get("user_agent"),
             exchanges=ExchangeList.from_json(value.get("exchange_list", {})),
+            untrusted=tuple(value.get("untrusted", ())),
         )
 
     def control_json(self) -> dict[str, Any]:
         """Return the report as the control port sends it."""
         rest = {"in_flight": self.in_flight, "errors": dict(self.errors), "user_agent": self.user_agent}
-        return {**self.counts, **rest}
+        return {**self.counts, **rest, "untrusted": list(self.untrusted)}
 
     def handover_json(self) -> dict[str, Any]:
         """Return the report as one process sends it to another."""
@@ -103,6 +112,8 @@ class Session:
     """Date of that capture, which derived records have too."""
     exchanges: ExchangeList = field(default_factory=ExchangeList)
     """The exchanges that have ended, of a session with a page id."""
+    broken_handshakes: dict[str, int] = field(default_factory=dict)
+    """The hosts with which the client's last TLS handshake failed, and how often in a row. A refusal counts twice."""
     past: SessionReport = NO_REPORT
     """The counts of the processes that served this session before."""
     request_json: dict[str, Any] = field(default_factory=dict)
@@ -169,6 +180,14 @@ class Session:
         if self.spec.page_id is not None:
             self.exchanges.add(EndedExchange(method, url, code, ExchangeEnd.FAILED, reason=reason))
 
+    def note_handshake(self, host: str, failure: str = "") -> None:
+        """Note the end of a TLS handshake with the client, which asked for `host`. A good one has no `failure`."""
+        if not failure:
+            self.broken_handshakes.pop(host, None)
+        elif host in self.broken_handshakes or len(self.broken_handshakes) < MOST_UNTRUSTING:
+            before = self.broken_handshakes.get(host, 0)
+            self.broken_handshakes[host] = before + (_BREAKS if "certificate" in failure else 1)
+
     def report(self) -> SessionReport:
         """Return the counts of this process and of those before it, added up."""
         return SessionReport(
@@ -179,6 +198,7 @@ class Session:
             page_date=self.page_date if self.page_record else self.past.page_date,
             user_agent=self.spec.user_agent,
             exchanges=self.past.exchanges.joined(self.exchanges),
+            untrusted=tuple(host for host, breaks in self.broken_handshakes.items() if breaks >= _BREAKS),
         )
 
     async def until_idle(self, seconds: float) -> bool:

@@ -13,12 +13,13 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from support.archive.secret_search import files_with
+from support.processes.deaf_relay import DeafRelay
 from support.processes.waiting import until
 from support.web.site_server import RunningSite, running_site, send_form
 
@@ -561,6 +562,53 @@ def test_a_killed_browser_is_started_again(
         lambda: tried.last("width") is not None or person.page.wait_for_timeout(50), what="the new browser", within=60
     )
     until(lambda: session_of(database, number).urls > kept, what="more URLs")
+    person.page.context.close()
+
+
+def test_a_connection_that_is_cut_comes_back_to_the_same_browser(
+    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
+) -> None:
+    with DeafRelay(urlsplit(admin.address).port or 0) as relay:
+        there = RunningSite(f"http://127.0.0.1:{relay.port}", admin.database, admin.home)
+        person, number = opened(chromium, there, tried)
+        kept = until(lambda: session_of(database, number).urls, what="the first URLs")
+        person.click(100, 25)
+        person.page.keyboard.type("before")
+        person.told("text", "before")
+        for _ in range(2):
+            relay.cut()
+            expect(person.page.locator("#screen .note")).to_contain_text("is opened again. The browser goes on")
+            expect(person.page.locator("#screen .note")).to_have_text("")
+        person.page.locator(".keys").focus()
+        person.page.keyboard.type(", after")
+        person.told("text", "before, after", "the field of the same page in the same browser")
+        assert session_of(database, number).urls >= kept
+        person.page.context.close()
+
+
+def test_a_second_page_takes_the_browser_over_and_the_first_one_says_so(
+    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
+) -> None:
+    person, number = opened(chromium, admin, tried)
+    person.click(100, 25)
+    person.page.keyboard.type("first")
+    person.told("text", "first")
+    second = person.page.context.new_page()
+    second.goto(f"/capture/{number}/screen")
+    expect(second.locator("#screen canvas[data-pictures]")).to_have_count(1)
+    note = person.page.locator("#screen .note")
+    expect(note).to_have_text("the session was opened in another page")
+    second.locator(".keys").focus()
+    second.keyboard.type(", second")
+    person.told("text", "first, second", "the field of the same page in the same browser")
+    person.page.locator(".keys").focus()
+    person.page.keyboard.type("nobody hears this")
+    second.keyboard.type("!")
+    person.told("text", "first, second!")
+    expect(note).to_have_text("the session was opened in another page")
+    assert len(processes_with(f"--user-data-dir={admin.home}/windows/{number}")) > 0
+    person.page.reload()
+    expect(second.locator("#screen .note")).to_have_text("the session was opened in another page")
     person.page.context.close()
 
 

@@ -223,6 +223,7 @@ def _form_values(session: CaptureSessionView) -> dict[str, str]:
 def _values(number: int) -> dict[str, Any]:
     with reading() as opened:
         found = sessions.show(opened, number)
+        silence = sessions.silence(opened, number)
         newest = sessions.last_pages(opened, number)
         written = notes.last_notes(opened, number)
         noted = notes.notes_of_pages(opened, number, newest)
@@ -233,6 +234,7 @@ def _values(number: int) -> dict[str, Any]:
     urls = last_kept_urls(folder)
     return {
         "session": found,
+        "silence": silence,
         "pages": newest,
         "notes": written,
         "noted": noted,

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import base64
 import os
+import shutil
 import signal
+import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import httpx
 import pytest
+import trustme
 from support.archive.secret_search import files_with
 from support.origins.login_site import PASSWORD, USER, LoginSite
+from support.origins.routed_site import Routed, RoutedSite
 from support.processes.waiting import until
 
 from admin.capture_sessions import sessions
@@ -21,11 +27,14 @@ from admin.capture_sessions.process import CaptureProcess, RunningProxy, running
 from admin.capture_sessions.proxy_access import CHECK_URL
 from admin.capture_sessions.recording import CaptureRecording, Taken
 from admin.capture_sessions.sessions import CaptureAccess, CaptureSessionView, NewCaptureSession
+from admin.collections.delete import ChangeRefused, delete, refusal
+from admin.collections.rename import rename
 from admin.models.capture_tables import CaptureDoor, CaptureSession, CaptureState
-from admin.models.database import Database, open_database
+from admin.models.database import Database, database_url, open_database
 from admin.models.errors import IllegalState
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings, load
+from archive.warc.check import check
 
 pytestmark = pytest.mark.timeout(300)
 NAVIGATE = {"Upgrade-Insecure-Requests": "1", "Sec-Fetch-Dest": "document"}
@@ -69,11 +78,11 @@ class Hand:
             return sessions.show_access(reading, number)
 
     @contextmanager
-    def browser(self, number: int, password: str = "") -> Iterator[httpx.Client]:
+    def browser(self, number: int, password: str = "", verify: ssl.SSLContext | bool = True) -> Iterator[httpx.Client]:
         """A client with the credentials of the session."""
         access = self.access(number)
         proxy = httpx.Proxy(f"http://{self.proxy.addresses.proxy}", auth=(access.user, password or access.password))
-        with httpx.Client(proxy=proxy, trust_env=False, timeout=60, follow_redirects=True) as client:
+        with httpx.Client(proxy=proxy, trust_env=False, timeout=60, follow_redirects=True, verify=verify) as client:
             yield client
 
     def until(self, number: int, urls: int) -> CaptureSessionView:
@@ -153,8 +162,15 @@ def test_a_wrong_password_and_an_ended_session_are_refused(hand: Hand, site: Log
         assert f'return "PROXY {hand.proxy.addresses.proxy}"' in client.send(pac).text
     with hand.browser(number) as browser:
         hand.do(sessions.end, number)
-        assert browser.get(site.url("/")).status_code == 407
-    assert not list(hand.settings.archive_dir("hand").glob("*")) or hand.view(number).urls == 0
+        told = browser.get(site.url("/"))
+        assert (told.status_code, told.headers["Ghostfleet-Error"]) == (403, "0 session-ended")
+        assert "into hand has expired, or was ended" in told.text
+        assert "open the session again on its page" in browser.get(CHECK_URL).text
+        with pytest.raises(httpx.ProxyError, match="403"):
+            browser.get("https://example.test/")
+        hand.do(sessions.resume, number)
+        assert browser.get(site.url("/")).status_code == 200
+        hand.do(sessions.end, number)
 
 
 def test_what_a_person_types_stands_nowhere(hand: Hand, site: LoginSite) -> None:
@@ -276,6 +292,120 @@ def test_a_session_ends_by_itself(hand: Hand) -> None:
     assert [hand.view(number).state for number in (expired, idle)] == [CaptureState.ENDED] * 2
     assert "its time was over" in hand.view(expired).error
     assert "capture.idle_minutes" in hand.view(idle).error
+
+
+def test_a_certificate_that_is_not_trusted_is_named_until_it_is(hand: Hand) -> None:
+    number = hand.start()
+    authority = trustme.CA()
+    with RoutedSite(lambda _: Routed(b"safe"), tls=authority) as site:
+        with hand.browser(number) as browser, pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+            browser.get(site.url("/"))
+        told = until(lambda: hand.tick() or hand.view(number).error, what="the trouble on the session's page")
+        assert told.startswith("The browser refused our certificate for 127.0.1.17."), told
+        assert hand.view(number).state is CaptureState.OPEN
+
+        trusting = ssl.create_default_context(cafile=str(hand.settings.home / "ca" / "ca.pem"))
+        with hand.browser(number, verify=trusting) as browser:
+            assert browser.get(site.url("/")).text == "safe"
+        until(lambda: hand.tick() or not hand.view(number).error, what="the end of the trouble")
+
+
+def test_a_client_that_breaks_handshakes_is_named(hand: Hand) -> None:
+    number = hand.start()
+    host, _, port = hand.proxy.addresses.proxy.rpartition(":")
+    access = hand.access(number)
+    credentials = base64.b64encode(f"{access.user}:{access.password}".encode()).decode()
+    for _ in range(2):
+        with socket.create_connection((host, int(port))) as pinned:
+            pinned.sendall(
+                f"CONNECT pinned.test:443 HTTP/1.1\r\nProxy-Authorization: Basic {credentials}\r\n\r\n".encode()
+            )
+            assert b" 200 " in pinned.recv(1000)
+            client = ssl.MemoryBIO(), ssl.MemoryBIO()
+            tls = ssl.create_default_context().wrap_bio(*client, server_hostname="pinned.test")
+            with pytest.raises(ssl.SSLWantReadError):
+                tls.do_handshake()
+            pinned.sendall(client[1].read())
+            assert pinned.recv(100_000)
+    told = until(lambda: hand.tick() or hand.view(number).error, what="the trouble on the session's page")
+    assert "for pinned.test" in told
+    assert "pinning" in told
+
+
+def test_a_collection_that_is_removed_by_hand_ends_its_session(hand: Hand, site: LoginSite) -> None:
+    number = hand.start()
+    folder = hand.settings.collection("hand")
+    with hand.browser(number) as browser:
+        browser.get(site.url("/"), headers=NAVIGATE)
+        hand.until(number, 1)
+        shutil.rmtree(folder)
+        browser.get(site.url("/second"))
+    until(lambda: hand.tick() or hand.view(number).state is CaptureState.ENDED, what="the end", within=100)
+    assert "the folder of collection hand was removed" in hand.view(number).error
+    hand.do(sessions.resume, number)
+    with hand.browser(number) as browser:
+        browser.get(site.url("/again"))
+    hand.until(number, 1)
+    hand.do(sessions.end, number)
+    assert not hand.view(number).error
+    assert [str(each) for file in hand.settings.archive_dir("hand").iterdir() for each in check(file)] == []
+
+
+def test_a_collection_with_an_open_session_is_not_deleted_or_renamed(hand: Hand, site: LoginSite) -> None:
+    number = hand.start()
+    with hand.browser(number) as browser:
+        browser.get(site.url("/"), headers=NAVIGATE)
+    hand.until(number, 1)
+    for state in (CaptureState.OPEN, CaptureState.PAUSED):
+        assert hand.view(number).state is state
+        assert f"capture session {number} of command line is open" in refusal(hand.settings, "hand", force=False)
+        with pytest.raises(ChangeRefused, match=f"capture session {number}"):
+            delete(hand.settings, "hand")
+        with pytest.raises(ChangeRefused, match=f"session end {number}"):
+            rename(hand.settings, "hand", "other")
+        assert hand.settings.collection("hand").is_dir()
+        if state is CaptureState.OPEN:
+            hand.do(sessions.pause, number)
+    hand.do(sessions.end, number)
+    assert refusal(hand.settings, "hand", force=False) == ""
+    delete(hand.settings, "hand")
+    assert not hand.settings.collection("hand").exists()
+
+
+def test_a_log_that_is_longer_than_one_look_is_read_again_to_its_end(hand: Hand, site: LoginSite) -> None:
+    """Pages behind the first look were listed a second time, which the database refused."""
+    number = hand.start()
+    with hand.browser(number) as browser:
+        for _ in range(6):
+            browser.get(site.url("/"), headers=NAVIGATE)
+    before = hand.until(number, 6)
+    hand.recording.close()
+    with patch("admin.capture_sessions.session_log._MOST_LINES", 2):
+        hand.recording.tick()
+        hand.do(sessions.end, number)
+    found = hand.view(number)
+    assert (found.state, found.urls, found.pages) == (CaptureState.ENDED, before.urls, before.pages)
+
+
+def test_a_process_that_slept_takes_no_session_of_others_at_once(hand: Hand) -> None:
+    """A laptop that is opened again wakes all processes; the one that is first may not end the work of the rest."""
+    with hand.database.transaction(COMMAND_LINE) as transaction:
+        number = sessions.start(transaction, NewCaptureSession(collection="hand"), door=CaptureDoor.WINDOW).id
+    clock = [hand.database.clock()]
+    database = Database(database_url(hand.settings), lambda: clock[0], hand.settings)
+    other = CaptureRecording(hand.settings, database, hand.proxy.control, "another process", None)
+    with hand.database.transaction(COMMAND_LINE) as transaction:
+        row = transaction.session.get_one(CaptureSession, number)
+        row.worker, row.heard = "elsewhere:1:x", clock[0]
+    other.tick()
+    clock[0] += 900_000_000
+    other.tick()
+    assert hand.view(number).state is CaptureState.OPEN, "the command gets a moment to say that it lives"
+    for _ in range(5):
+        clock[0] += 8_000_000
+        other.tick()
+    assert "was killed" in hand.view(number).error
+    database.close()
 
 
 def children_named(title: str, settings: Settings) -> list[int]:

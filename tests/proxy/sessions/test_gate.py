@@ -178,6 +178,26 @@ class TestWho:
         with pytest.raises(Refused):
             gate.identify(request(basic(session.id, session.token)), None, is_local=True)
 
+    def test_the_session_of_a_person_says_that_it_has_ended_to_those_who_know_its_token(self) -> None:
+        gate = Gate(ProxySettings())
+        sessions = [gate.open(SessionSpec("news", notes_navigation=True)) for _ in range(1_001)]
+        for session in sessions:
+            gate.close(session)
+            gate.close(session)
+
+        def refusal(session: Session, token: str) -> Refused:
+            with pytest.raises(Refused) as refused:
+                gate.identify(request(basic(session.id, token)), None, is_local=True)
+            return refused.value
+
+        told = refusal(sessions[-1], sessions[-1].token)
+        assert (told.status, told.word) == (403, "session-ended")
+        assert "into news has expired, or was ended" in str(told)
+        assert refusal(sessions[-1], sessions[0].token).status == 407
+        assert refusal(sessions[0], sessions[0].token).status == 407, "only so many are remembered"
+        again = gate.adopt(sessions[-1])
+        assert gate.identify(request(basic(again.id, again.token)), None, is_local=True) == (again, True)
+
     def test_a_password_is_asked_for_and_enough(self) -> None:
         gate = Gate(ProxySettings(password="secret", trust_clients="none"))
 
@@ -352,10 +372,24 @@ class TestSession:
             "in_flight": 0,
             "errors": {"not-kept": 1, "-2": 1},
             "user_agent": None,
+            "untrusted": [],
         }
         assert (session.page_record, session.page_date) == (page.record_id, page.date)
         ends = [entry.end.value for entry in session.report().exchanges.exchanges]
         assert ends == ["kept", "revisit", "not-archived", "lost", "failed"]
+
+    def test_names_hosts_whose_certificate_is_refused_until_a_handshake_works(self) -> None:
+        session = Session(SessionSpec("news"))
+        session.note_handshake("refused.test", "tlsv1 alert certificate unknown")
+        session.note_handshake("left.test", "connection closed")
+        assert session.report().untrusted == ("refused.test",)
+        session.note_handshake("left.test", "connection closed")
+        assert session.report().untrusted == ("refused.test", "left.test")
+        session.note_handshake("refused.test")
+        assert session.report().untrusted == ("left.test",)
+        for number in range(1_000):
+            session.note_handshake(f"{number}.test", "bad certificate")
+        assert len(session.report().untrusted) == 20
 
     def test_says_once_when_nothing_is_in_flight(self) -> None:
         session, said = Session(SessionSpec("news")), list[int]()

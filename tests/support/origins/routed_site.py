@@ -42,7 +42,9 @@ type Routes = Callable[[Asked], Routed | None]
 class RoutedSite:
     """The site, on a free port of an address of the loopback; a context manager. None is answered with 404."""
 
-    def __init__(self, routes: Routes, address: str = "127.0.1.17", tls: trustme.CA | None = None) -> None:
+    def __init__(
+        self, routes: Routes, address: str = "127.0.1.17", tls: trustme.CA | None = None, port: int = 0
+    ) -> None:
         """With `tls`, the site speaks https with a certificate of this authority."""
         self.requests: list[Asked] = []
         self._scheme = "http" if tls is None else "https"
@@ -66,7 +68,7 @@ class RoutedSite:
             def log_message(self, *_: object) -> None:
                 """Silent."""
 
-        self._server = ThreadingHTTPServer((address, 0), Handler)
+        self._server = ThreadingHTTPServer((address, port), Handler)
         self._server.daemon_threads = True
         if tls is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

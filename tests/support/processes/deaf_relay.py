@@ -1,4 +1,4 @@
-"""A relay between a client and a server that can stop passing on what the client says."""
+"""A relay between a client and a server that can stop passing on what the client says, or cut all connections."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ class DeafRelay:
     def be_deaf(self) -> None:
         """Drop everything that clients send from now on; the server's answers still arrive."""
         self._is_deaf.set()
+
+    def cut(self) -> None:
+        """Break all present connections; new ones are passed on."""
+        for each in list(self._sockets):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> Self:
         self._threads[0].start()
