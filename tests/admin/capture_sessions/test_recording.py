@@ -17,9 +17,11 @@ from unittest.mock import patch
 import httpx
 import pytest
 import trustme
+from playwright.sync_api import Error, sync_playwright
 from support.archive.secret_search import files_with
 from support.origins.login_site import PASSWORD, USER, LoginSite
 from support.origins.routed_site import Routed, RoutedSite
+from support.processes import machine_needs
 from support.processes.waiting import until
 
 from admin.capture_sessions import sessions
@@ -105,6 +107,11 @@ def hand(home: object) -> Iterator[Hand]:
         yield Hand(settings, database, proxy, recording)
         recording.close()
     database.close()
+
+
+@pytest.fixture
+def chromium() -> str:
+    return machine_needs.chromium()
 
 
 @pytest.fixture
@@ -308,6 +315,23 @@ def test_a_certificate_that_is_not_trusted_is_named_until_it_is(hand: Hand) -> N
         with hand.browser(number, verify=trusting) as browser:
             assert browser.get(site.url("/")).text == "safe"
         until(lambda: hand.tick() or not hand.view(number).error, what="the end of the trouble")
+
+
+@pytest.mark.browser
+def test_a_browser_that_does_not_trust_our_certificate_is_told_of(hand: Hand, chromium: str) -> None:
+    number = hand.start()
+    access = hand.access(number)
+    server = {"server": hand.proxy.addresses.proxy, "username": access.user, "password": access.password}
+    with RoutedSite(lambda _: Routed(b"safe"), tls=trustme.CA()) as site, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--proxy-bypass-list=<-loopback>"], proxy=server
+        )
+        page = browser.new_page()
+        with pytest.raises(Error, match="ERR_CERT_AUTHORITY_INVALID"):
+            page.goto(site.url("/"))
+        told = until(lambda: hand.tick() or hand.view(number).error, what="the trouble on the session's page")
+        assert told.startswith("The browser refused our certificate for 127.0.1.17."), told
+        browser.close()
 
 
 def test_a_client_that_breaks_handshakes_is_named(hand: Hand) -> None:
