@@ -12,21 +12,24 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from admin.collections.browsing.index import index_if_any
+from admin.collections.browsing.index import index_if_any, index_of
 from admin.models.capture_tables import run_name
 from admin.models.database import Database
 from admin.models.errors import UseCaseError
-from admin.models.qa_tables import QaRepair, QaSession, QaState, RepairPart
+from admin.models.qa_tables import QaPage, QaRepair, QaSession, QaState, RepairPart
 from admin.qa import leases
+from admin.qa.captured_page import visit_records
 from admin.qa.leases import QA
 from admin.qa.tools import Tools
 from archive.capture import Capture
 from archive.ended_exchange import EndedExchange
+from archive.repairs import repair_job
 from archive.steady_work import SteadyWork
 from archive.url import key
 from browsers.engines.interface import EngineError
@@ -37,7 +40,7 @@ from browsers.visit import FleetUnavailable, VisitOrder
 from dedupdb.captures.schema import CAPTURES, reading, to_capture
 
 log = logging.getLogger(__name__)
-_HEAR_SECONDS: Final = 2.0
+_HEAR_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.5
 _EXCHANGES_SECONDS: Final = 20.0
 _INDEX_SECONDS: Final = 30.0
@@ -56,25 +59,29 @@ class Mending:
         self._by_hand = repair.capture_session_id
         self._plain = PlainVisitor(tools.settings, tools.controls)
         self._is_over = threading.Event()
-        self._is_stopped = False
+        self._ending: QaState | None = None
+        """The state in which the repair has to end now."""
 
     def run(self, asked_to_stop: Callable[[], bool]) -> QaState:
-        """Capture what the parts of the repair lack. Return the state of the repair."""
+        """Capture what the parts of the repair lack. Return the state of the repair.
+
+        A repair whose process is asked to end waits for the next process.
+        """
         heartbeat = threading.Thread(target=self._say_alive, args=(asked_to_stop,), name="qa-repair")
         heartbeat.start()
-        state = QaState.DONE
         self._look_until = time.monotonic() + _INDEX_SECONDS
         try:
             for number in self._waiting_parts():
-                if self._is_stopped:
-                    state = QaState.STOPPED
-                    break
                 self._tools.tick()
-                self._mend(number)
+                if self._ending is None:
+                    self._mend(number)
+                if self._ending is not None:
+                    break
         finally:
             self._is_over.set()
             heartbeat.join()
             self._plain.close()
+        state = self._ending or QaState.DONE
         if state is QaState.DONE:
             self._judge_again()
         leases.end_work(self._database, QaRepair, self._repair_id, self._owner, state)
@@ -84,12 +91,14 @@ class Mending:
         steady = SteadyWork("the heartbeat of a repair", self._hear, SQLAlchemyError, UseCaseError)
         while not self._is_over.wait(_HEAR_SECONDS):
             if asked_to_stop():
-                self._is_stopped = True
+                self._ending = self._ending or QaState.WAITING
             steady()
+            if self._ending is not None:
+                self._tools.ghost.break_off()
 
     def _hear(self) -> None:
         if leases.hear(self._database, QaRepair, self._repair_id, self._owner) in (None, QaState.STOPPING):
-            self._is_stopped = True
+            self._ending = QaState.STOPPED
 
     def _waiting_parts(self) -> list[int]:
         with self._database.reading(QA) as reading:
@@ -98,14 +107,18 @@ class Mending:
     def _mend(self, number: int) -> None:
         with self._database.reading(QA) as reading:
             part = reading.session.get_one(RepairPart, number)
+            page = reading.session.get(QaPage, part.page_id) if part.page_id is not None else None
+            visit = page.page_id if page is not None else ""
             url, resources = part.url, list(part.resources or ())
         try:
             if self._by_hand is not None:
                 outcomes = [self._find_capture(url, self._by_hand)]
             else:
-                outcomes = self._capture_resources(url, resources) if resources else [self._capture_page(url)]
+                outcomes = self._capture_resources(url, resources, visit) if resources else [self._capture_page(url)]
         except (FleetUnavailable, EngineError) as error:
             outcomes = [_outcome(each, 0, f"our side could not capture it: {error}") for each in resources or [url]]
+        if self._ending is not None:
+            return  # the visit was broken off, and the part waits for the next process
         with self._database.transaction(QA) as transaction:
             part = transaction.session.get_one(RepairPart, number)
             part.outcomes, part.is_done = outcomes, True
@@ -113,7 +126,7 @@ class Mending:
     def _find_capture(self, url: str, session: int) -> dict[str, Any]:
         """Look for the capture of a page in a capture session that has ended, until the index has had time for it."""
         while (found := self._newest_by_hand(url, session)) is None:
-            if self._is_stopped or time.monotonic() >= self._look_until:
+            if self._ending is not None or time.monotonic() >= self._look_until:
                 return _outcome(url, 0, f"the page was not captured in session {run_name(session)}")
             self._tools.tick()
             self._is_over.wait(_LOOK_SECONDS)
@@ -144,27 +157,56 @@ class Mending:
             return _outcome(url, visit.code, _why(visit.code, visit.error or ""))
         return _outcome(url, visit.code, "")
 
-    def _capture_resources(self, url: str, resources: list[str]) -> list[dict[str, Any]]:
-        """Let a ghost ask for what the page lacks; ask for the rest by plain requests. Raises FleetUnavailable."""
-        found = self._visit_in_patch_mode(url)
+    def _capture_resources(self, url: str, resources: list[str], visit: str) -> list[dict[str, Any]]:
+        """Let a ghost ask for what the page lacks; ask for the rest by plain requests. Raises FleetUnavailable.
+
+        The captures get the id of the page's visit, so that its replay shows them (`proxy.replay.matching.visits`).
+        """
+        visit = visit or str(uuid.uuid4())
+        found = self._visit_in_patch_mode(url, visit)
         outcomes = []
         for resource in resources:
             ended = found.get(resource)
             if ended is not None and ended.end.is_in_archive and 200 <= ended.status < 400:
                 outcomes.append(_outcome(resource, ended.status, ""))
-            elif self._is_stopped:
+            elif self._ending is not None:
                 outcomes.append(_outcome(resource, 0, "the repair was stopped"))
             else:
-                outcomes.append(self._fetch(resource, url))
+                outcomes.append(self._fetch(resource, url, visit))
+        self._note_replaced(url, visit, [each["url"] for each in outcomes if not each["why"]])
         return outcomes
 
-    def _visit_in_patch_mode(self, url: str) -> Mapping[str, EndedExchange]:
+    def _note_replaced(self, url: str, visit: str, resources: list[str]) -> None:
+        """Write a record for each repaired URL that says in place of which records replay shows the new one."""
+        with index_of(self._tools.settings, self._collection) as index:
+            replaced = {
+                each: found for each in resources if (found := visit_records(index, self._collection, each, visit))
+            }
+        if not replaced:
+            return
+        control = self._tools.controls[0]
+        session = control.open(
+            SessionRequest(self._collection, job=self._job, page_id=visit, page_url=url, prefix=self._prefix)
+        )
+        try:
+            for resource, records in replaced.items():
+                lines = [
+                    f"repair: {self._repair_id}",
+                    f"page: {url}",
+                    *(f"replaces: urn:uuid:{each}" for each in records),
+                ]
+                block = "".join(f"{line}\r\n" for line in lines).encode("utf-8", "replace")
+                control.write(session, "metadata", resource, "application/warc-fields", block, is_of_capture=False)
+        finally:
+            control.finish(session, wait_seconds=_EXCHANGES_SECONDS)
+
+    def _visit_in_patch_mode(self, url: str, visit: str) -> Mapping[str, EndedExchange]:
         """Return what a visit of the page fetched from the live web, since the archive could not answer."""
         control = self._tools.controls[0]
         request = SessionRequest(
             self._collection,
             job=self._job,
-            page_id=str(uuid.uuid4()),
+            page_id=visit,
             page_url=url,
             mode="patch",
             prefix=self._prefix,
@@ -182,10 +224,11 @@ class Mending:
             control.finish(session, wait_seconds=_EXCHANGES_SECONDS)
         return {each.url: each for each in exchanges.exchanges if each.method == "GET"}
 
-    def _fetch(self, resource: str, page: str) -> dict[str, Any]:
+    def _fetch(self, resource: str, page: str, visit: str) -> dict[str, Any]:
         """Capture one resource by a plain request."""
+        order = replace(self._order(resource, via=page, hop_path="E"), page_id=visit)
         try:
-            answer = self._plain.fetch(self._order(resource, via=page, hop_path="E"), keep=_KEPT_BODY)
+            answer = self._plain.fetch(order, keep=_KEPT_BODY)
         except SiteFailure as error:
             return _outcome(resource, error.code, _why(error.code, error.reason))
         except FleetUnavailable as error:
@@ -200,7 +243,7 @@ class Mending:
 
     @property
     def _job(self) -> str:
-        return f"repair-{self._repair_id}"
+        return repair_job(self._repair_id)
 
     @property
     def _prefix(self) -> str:

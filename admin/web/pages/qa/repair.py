@@ -10,7 +10,8 @@ from admin.capture_sessions.mends import HandCapture
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.qa_tables import OVER
 from admin.models.transaction import Right
-from admin.qa import repairs, review
+from admin.qa import missed_urls, repairs, review
+from admin.qa.missed_urls import MissRepair
 from admin.qa.repairs import NewRepair
 from admin.web.page import done, needs, page, reading, transaction
 from admin.web.pages.qa.session import BLUEPRINT
@@ -44,6 +45,17 @@ def capture_by_hand(number: int, page_number: int) -> Response:
         made = mends.capture_by_hand(opened, number, page_number, HandCapture())
     text = "Capture the page here. It is judged again when the capture session has ended."
     return done(text, "capture.screen", number=made.capture_session, url=made.url)
+
+
+@BLUEPRINT.post("/missed", endpoint="repair_missed")
+@needs(Right.OPERATE)
+def start_of_missed() -> Response:
+    """Start a repair of one URL that readers of a collection missed, or of all."""
+    url = request.form.get("url", "").strip()
+    with transaction() as opened:
+        given = MissRepair(urls=[url] if url else [])
+        made = missed_urls.repair_missed(opened, request.form.get("collection", "").strip(), given)
+    return done("The repair waits for the QA process. This page shows how far it is.", "qa.show_repair", number=made.id)
 
 
 @BLUEPRINT.get("/repairs/<int:number>", endpoint="show_repair")
