@@ -37,6 +37,16 @@ def start(number: int) -> Response:
     return done("The repair waits for the QA process. This page shows how far it is.", "qa.show_repair", number=made.id)
 
 
+@BLUEPRINT.post("/<int:number>/pages/<int:page_number>/capture-by-hand", endpoint="capture_by_hand")
+@needs(Right.OPERATE)
+def capture_by_hand(number: int, page_number: int) -> Response:
+    """Open the page in the browser of a capture session."""
+    with transaction() as opened:
+        made = mends.capture_by_hand(opened, number, page_number, HandCapture())
+    text = "Capture the page here. It is judged again when the capture session has ended."
+    return done(text, "capture.screen", number=made.capture_session, url=made.url)
+
+
 @BLUEPRINT.post("/missed", endpoint="repair_missed")
 @needs(Right.OPERATE)
 def start_of_missed() -> Response:
@@ -46,16 +56,6 @@ def start_of_missed() -> Response:
         given = MissRepair(urls=[url] if url else [])
         made = missed_urls.repair_missed(opened, request.form.get("collection", "").strip(), given)
     return done("The repair waits for the QA process. This page shows how far it is.", "qa.show_repair", number=made.id)
-
-
-@BLUEPRINT.post("/<int:number>/pages/<int:page_number>/capture-by-hand", endpoint="capture_by_hand")
-@needs(Right.OPERATE)
-def capture_by_hand(number: int, page_number: int) -> Response:
-    """Open the page in the browser of a capture session."""
-    with transaction() as opened:
-        made = mends.capture_by_hand(opened, number, page_number, HandCapture())
-    text = "Capture the page here. It is judged again when the capture session has ended."
-    return done(text, "capture.screen", number=made.capture_session, url=made.url)
 
 
 @BLUEPRINT.get("/repairs/<int:number>", endpoint="show_repair")
