@@ -25,13 +25,14 @@ from admin.models.errors import UseCaseError
 from admin.models.job_tables import HarvestJob, JobStatus
 from admin.models.qa_tables import QaPage, QaPageState, QaSession, QaState
 from admin.qa import leases
-from admin.qa.captured_page import is_archived, read_captured_page
+from admin.qa.captured_page import is_archived, read_captured_page, record_shown
 from admin.qa.judgement import Judge, Judgement
 from admin.qa.leases import QA, TakenPage
 from admin.qa.listing import PageTarget, choose, list_pages, sample_size
 from admin.qa.picture_files import TEXT_NAME, page_folder
 from admin.qa.records import write_judgement
 from admin.qa.tools import Tools
+from archive.capture import Capture
 from archive.dates import now_micros
 from archive.files import make_folder, replacement
 from browsers.ghosts.replay_visit import ReplayedPage, ReplayOrder, replay_page
@@ -268,9 +269,12 @@ class QaExecution:
         def has(url: str, digest: str) -> bool:
             return is_archived(index, self._collection, url, digest)
 
-        judgement = self._judge.compare(captured, (visit(0),), has)
+        def shown(record_id: str) -> Capture | None:
+            return record_shown(index, self._collection, record_id)
+
+        judgement = self._judge.compare(captured, (visit(0),), has, shown)
         if judgement.needs_second_visit:
-            judgement = self._judge.compare(captured, (*judgement.replays, visit(1, _FURTHER_VIEWS)), has)
+            judgement = self._judge.compare(captured, (*judgement.replays, visit(1, _FURTHER_VIEWS)), has, shown)
         return judgement
 
     def _wait_again(self, page: TakenPage) -> None:

@@ -21,7 +21,7 @@ from admin.collections.browsing.index import OpenIndex
 from admin.collections.browsing.records import RecordTrouble, read_block
 from admin.models.errors import InvalidInput, Problem
 from admin.models.qa_tables import PageChoice
-from archive.capture import Capture
+from archive.capture import Capture, RecordKind
 from archive.dates import Micros
 from archive.settings.load import Settings
 from archive.url import host_of, key
@@ -195,11 +195,14 @@ def note_of(settings: Settings, index: OpenIndex, collection: str, page_id: str,
     return found if isinstance(found, dict) else {}
 
 
-def newest_record(index: OpenIndex, collection: str, url: str, page_id: str) -> Capture | None:
-    """Return the newest record of this URL that belongs to the visit; None without one."""
+def newest_record(
+    index: OpenIndex, collection: str, url: str, page_id: str, kind: RecordKind | None = None
+) -> Capture | None:
+    """Return the newest record of this URL, and of this kind, that belongs to the visit; None without one."""
+    of_kind = (_C.kind == kind,) if kind is not None else ()
     query = (
         select(CAPTURES)
-        .where(_C.collection == collection, _C.key == key(url), _C.url == url)
+        .where(_C.collection == collection, _C.key == key(url), _C.url == url, *of_kind)
         .order_by(_C.date.desc(), _C.id.desc())
         .limit(50)
     )

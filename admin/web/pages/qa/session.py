@@ -23,7 +23,7 @@ BLUEPRINT: Final = Blueprint("qa", __name__, url_prefix="/qa")
 _TEXTS: Final = ("collection", "jobs", "sample", "urls")
 _MOST_JOBS: Final = 100
 _MISSED: Final = 50
-"""So many URLs that readers missed are on the page of a collection."""
+"""Number of missed URLs that the page of a collection lists."""
 _FILTERS: Final = ("kind", "host", "severity", "ruling", "reviewer")
 
 
