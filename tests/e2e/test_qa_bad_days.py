@@ -15,10 +15,13 @@ from sqlalchemy import delete, select
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 
+from admin.collections.reader_misses import MissCollector
 from admin.models.database import Database, open_database
 from admin.models.qa_tables import QaPageState, QaSession, QaState
-from admin.qa import sessions
+from admin.qa import missed_urls, repairs, sessions
 from admin.qa.leases import QA
+from admin.qa.missed_urls import MissRepair
+from admin.qa.repairs import RepairPartView
 from admin.qa.sessions import NewQaSession, QaPageView
 from archive.settings.load import load
 from bench.process import our_command, source_environment, tree
@@ -223,6 +226,27 @@ def test_two_sessions_at_once_judge_moved_files_although_a_browser_is_killed(hom
         assert {name: (page.score, page.why) for name, page in found.items()} == dict.fromkeys(
             ("", "good", "better"), (100, "")
         )
+
+
+def test_what_readers_missed_is_captured_by_a_repair_and_judged(home: Path, tmp_path: Path) -> None:
+    with captured(home, "asks") as url, opened(home) as database:
+        collector = MissCollector(load({"home": str(home), "view.collect_misses": True}, environment={}))
+        collector.note(NAME, f"{url}/whole.js", f"{url}/asks")
+        collector.note(NAME, f"{url}/better", "")
+        collector.flush()
+        with database.transaction(QA) as transaction:
+            number = missed_urls.repair_missed(transaction, NAME, MissRepair()).id
+
+        def parts() -> list[RepairPartView]:
+            with database.reading(QA) as reading:
+                return repairs.show(reading, number).parts
+
+        with working(home, tmp_path / "log"):
+            until(lambda: all(part.score_after >= 0 for part in parts()), what="the judgement", within=SECONDS)
+        with database.reading(QA) as reading:
+            assert missed_urls.list_missed(reading, NAME).items == []
+        found = {part.url: (part.score_after, [each["why"] for each in part.outcomes]) for part in parts()}
+        assert found == dict.fromkeys((f"{url}/asks", f"{url}/better"), (100, [""]))
 
 
 def test_a_damaged_record_is_named_and_the_other_pages_are_judged(home: Path) -> None:
