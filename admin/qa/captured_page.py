@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
@@ -52,8 +53,13 @@ class CapturedPage:
 
     @property
     def viewport(self) -> tuple[int, int, float] | None:
-        """Return width, height and scale of the ghost's window; None when they are not known."""
+        """Return width, height and scale of the ghost's window; None when they are not known.
+
+        Other crawlers don't note the window: the size of its picture tells it then.
+        """
         found, scale = self.note.get("viewport"), self.note.get("scale", 1.0)
+        if found is None and self.view is not None:
+            found = _size_of_png(self.view)
         if not isinstance(found, Mapping) or not isinstance(scale, int | float):
             return None
         width, height = found.get("width"), found.get("height")
@@ -191,6 +197,14 @@ def is_archived(index: OpenIndex, collection: str, url: str, digest: str = "") -
 def picture_record(index: OpenIndex, collection: str, kind: str, url: str, page_id: str) -> Capture | None:
     """Return the record of a picture of the page, such as kind `view` or `fullPage`; None without one."""
     return newest_record(index, collection, f"urn:{kind}:{url}", page_id)
+
+
+def _size_of_png(picture: bytes) -> Mapping[str, int] | None:
+    """Return width and height of a PNG picture; None for anything else."""
+    if len(picture) < 24 or not picture.startswith(b"\x89PNG\r\n\x1a\n"):
+        return None
+    width, height = struct.unpack(">II", picture[16:24])
+    return {"width": width, "height": height}
 
 
 def _page_date(note: Mapping[str, Any]) -> Micros | None:

@@ -119,8 +119,9 @@ class Judge:
         """
         first = replays[0]
         snapshot = first.snapshot
-        if first.trouble or (snapshot.crashed and snapshot.main is None):
+        if first.trouble or snapshot.crashed:
             return self.unjudged(f"the browser ended during the replay: {first.trouble or 'no reason is known'}")
+        replays = [replay for replay in replays if not (replay.trouble or replay.snapshot.crashed)]
         resources = compare_resources(
             captured.urls,
             [replay.exchanges for replay in replays],
@@ -134,7 +135,8 @@ class Judge:
         chosen = self._settings
         view = _best_view(captured, replays, chosen.view_tolerance)
         whole = _whole_picture(captured, snapshot, _masks(captured, replays))
-        text = compare_texts(captured.text, snapshot.text or "") if captured.text is not None else None
+        is_known = captured.text is not None and snapshot.text is not None
+        text = compare_texts(captured.text or "", snapshot.text or "") if is_known else None
         links = _links(captured, replays)
         errors = _new_errors(captured, replays)
         findings = [

@@ -33,7 +33,7 @@ from browsers.proxying.control_client import SessionRequest
 from browsers.visit import FleetUnavailable, VisitOrder
 
 log = logging.getLogger(__name__)
-_HEAR_SECONDS: Final = 2.0
+_HEAR_SECONDS: Final = 1.0
 _EXCHANGES_SECONDS: Final = 20.0
 _KEPT_BODY: Final = 0
 """Bytes of the body of a missing resource that are kept in memory: the record has them."""
@@ -48,24 +48,28 @@ class Mending:
         self._repair_id, self._collection = repair.id, repair.collection
         self._plain = PlainVisitor(tools.settings, tools.controls)
         self._is_over = threading.Event()
-        self._is_stopped = False
+        self._ending: QaState | None = None
+        """The state in which the repair has to end now."""
 
     def run(self, asked_to_stop: Callable[[], bool]) -> QaState:
-        """Capture what the parts of the repair lack. Return the state of the repair."""
+        """Capture what the parts of the repair lack. Return the state of the repair.
+
+        A repair whose process is asked to end waits for the next process.
+        """
         heartbeat = threading.Thread(target=self._say_alive, args=(asked_to_stop,), name="qa-repair")
         heartbeat.start()
-        state = QaState.DONE
         try:
             for number in self._waiting_parts():
-                if self._is_stopped:
-                    state = QaState.STOPPED
-                    break
                 self._tools.tick()
-                self._mend(number)
+                if self._ending is None:
+                    self._mend(number)
+                if self._ending is not None:
+                    break
         finally:
             self._is_over.set()
             heartbeat.join()
             self._plain.close()
+        state = self._ending or QaState.DONE
         if state is QaState.DONE:
             self._judge_again()
         leases.end_work(self._database, QaRepair, self._repair_id, self._owner, state)
@@ -75,12 +79,14 @@ class Mending:
         steady = SteadyWork("the heartbeat of a repair", self._hear, SQLAlchemyError, UseCaseError)
         while not self._is_over.wait(_HEAR_SECONDS):
             if asked_to_stop():
-                self._is_stopped = True
+                self._ending = self._ending or QaState.WAITING
             steady()
+            if self._ending is not None:
+                self._tools.ghost.break_off()
 
     def _hear(self) -> None:
         if leases.hear(self._database, QaRepair, self._repair_id, self._owner) in (None, QaState.STOPPING):
-            self._is_stopped = True
+            self._ending = QaState.STOPPED
 
     def _waiting_parts(self) -> list[int]:
         with self._database.reading(QA) as reading:
@@ -96,6 +102,8 @@ class Mending:
             outcomes = self._capture_resources(url, resources, visit) if resources else [self._capture_page(url)]
         except (FleetUnavailable, EngineError) as error:
             outcomes = [_outcome(each, 0, f"our side could not capture it: {error}") for each in resources or [url]]
+        if self._ending is not None:
+            return  # the visit was broken off, and the part waits for the next process
         with self._database.transaction(QA) as transaction:
             part = transaction.session.get_one(RepairPart, number)
             part.outcomes, part.is_done = outcomes, True
@@ -119,7 +127,7 @@ class Mending:
             ended = found.get(resource)
             if ended is not None and ended.end.is_in_archive and 200 <= ended.status < 400:
                 outcomes.append(_outcome(resource, ended.status, ""))
-            elif self._is_stopped:
+            elif self._ending is not None:
                 outcomes.append(_outcome(resource, 0, "the repair was stopped"))
             else:
                 outcomes.append(self._fetch(resource, url, visit))
