@@ -155,13 +155,13 @@ def tests_alone(tmp_path: Path) -> Path:
     functions = [re.search(rf"^{name}\(\) {{.*?^}}", text, re.M | re.S) for name in ("run_tests", "repeat_failed")]
     parts = ["set -euo pipefail", f"venv={sys.prefix!r}", "say() { printf '%s\\n' \"$*\" >&2; }", "lint() { :; }"]
     parts += [found[0] for found in functions if found is not None]
-    (tmp_path / "script").write_text("\n".join([*parts, "run_tests", ""]), "utf-8")
+    (tmp_path / "script").write_text("\n".join([*parts, 'run_tests "$@"', ""]), "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
     return tmp_path
 
 
-def run_alone(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["bash", "script"], cwd=folder, capture_output=True, text=True, check=False)
+def run_alone(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "script", *arguments], cwd=folder, capture_output=True, text=True, check=False)
 
 
 def test_a_test_that_fails_beside_others_only_is_named_as_unstable(tests_alone: Path) -> None:
@@ -181,3 +181,16 @@ def test_tests_that_fail_alone_too_or_in_great_number_fail_the_run(tests_alone: 
     ended = run_alone(tests_alone)
     assert ended.returncode == 1
     assert "UNSTABLE" not in ended.stderr
+
+
+def test_the_long_form_runs_both_groups_with_the_tests_that_take_long(tests_alone: Path) -> None:
+    option = "def pytest_addoption(parser):\n    parser.addoption('--slow', action='store_true')\n"
+    (tests_alone / "conftest.py").write_text(option, "utf-8")
+    test = "import pytest\n@pytest.mark.%s\ndef test_%s(pytestconfig):\n    assert pytestconfig.option.slow\n"
+    for folder, mark in (("", "quick"), ("", "browser"), ("e2e", "e2e")):
+        path = tests_alone / "tests" / folder / f"test_{mark}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(test % (mark, mark), "utf-8")
+    ended = run_alone(tests_alone, "--slow")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert [line.split()[1] for line in ended.stdout.splitlines() if " passed" in line] == ["1", "2"]

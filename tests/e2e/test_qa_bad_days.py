@@ -128,7 +128,7 @@ def test_pages_that_misbehave_in_replay_are_judged_in_time_and_named(home: Path)
     assert "missing-script" in kinds(found["asks"])
 
 
-@pytest.mark.parametrize("way", ["command", "signal"])
+@pytest.mark.parametrize("way", ["command", pytest.param("signal", marks=pytest.mark.slow)])
 def test_a_stop_ends_the_visit_of_a_page_that_hangs_and_the_session_goes_on_later(home: Path, way: str) -> None:
     with captured(home, "hangs", "good"):
         pass
@@ -200,6 +200,7 @@ def start(database: Database, count: int = 1) -> list[int]:
         return [sessions.start(transaction, NewQaSession(collection=NAME)).id for _ in range(count)]
 
 
+@pytest.mark.slow
 def test_two_sessions_at_once_judge_moved_files_although_a_browser_is_killed(home: Path, tmp_path: Path) -> None:
     storage = tmp_path / "storage"
     storage.mkdir()
@@ -285,6 +286,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_by_itself_when_a_full_disk_has_room_again(small_disk: Path, tmp_path: Path) -> None:
     home, ballast, log = small_disk / "home", small_disk / "ballast", tmp_path / "log"
     enough = {"GHOSTFLEET_ARCHIVE__MIN_FREE_BYTES": "0"}

@@ -169,6 +169,7 @@ def test_a_crawl_of_wget_is_judged_by_its_resources(home: Path, tmp_path: Path) 
     assert not any({"view", "fullPage", "text"} & set(page.measures) for page in found.values())
 
 
+@pytest.mark.slow
 def test_a_crawl_of_heritrix_is_judged_by_its_resources(home: Path, tmp_path: Path) -> None:
     warc = tmp_path / "WEB-20260304050607890-00000-4711~crawler~8443.warc.gz"
     warc.write_bytes(by_heritrix("heritrix.example", "WARC/1.1"))
