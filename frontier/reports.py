@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import batched, chain, islice
@@ -58,6 +58,15 @@ class RejectedSeed:
     url: str
     reason: str
     rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeedFacts:
+    """The frontier knows this about a seed; a report and a rejection are None when there are none."""
+
+    url: str
+    report: SeedReport | None = None
+    astray: RejectedSeed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,16 +212,17 @@ class Reports:
     def seeds(self) -> Iterator[SeedReport]:
         """Yield the state of each seed, as a stream."""
         for _, line in self._scan("seeds"):
-            state, code, redirect, url = line.decode("utf-8", "replace").split("\n", 3)
-            yield SeedReport(url, state, int(code), redirect or None)
+            yield _seed_report(line)
 
-    def rejected_seeds(self) -> dict[str, RejectedSeed]:
-        """Return the seeds that were rejected, or whose redirects were, by the URL of the seed."""
-        found = {}
-        for seed, line in self._scan("astray"):
-            reason, rule, url = line.decode("utf-8", "replace").split("\n", 2)
-            found[seed.decode("utf-8", "replace")] = RejectedSeed(url, reason, rule)
-        return found
+    def facts_of_seeds(self, urls: Iterable[str]) -> Iterator[SeedFacts]:
+        """Yield what is known about each of these seeds, in their order, as a stream."""
+        store = self._store
+        for chunk in batched(urls, _SCAN):
+            with store.guarded():
+                found = store.client.hmget(store.key("seeds"), [store.fingerprint(url).id for url in chunk])
+                astray = store.client.hmget(store.key("astray"), list(chunk))
+            for url, line, rejection in zip(chunk, found, astray, strict=True):
+                yield SeedFacts(url, line and _seed_report(line), rejection and _rejected_seed(rejection))
 
     def hosts(self) -> Iterator[HostReport]:
         """Yield every host that has successful visits or queued URLs, or was set aside, as a stream."""
@@ -492,6 +502,16 @@ def lag_quantile(renders: Mapping[int, int], share: float) -> float | None:
         if reached >= wanted:
             return round(2 ** ((step + 1) / _LAG_STEPS) / 1000, 3)
     return None
+
+
+def _seed_report(line: bytes) -> SeedReport:
+    state, code, redirect, url = line.decode("utf-8", "replace").split("\n", 3)
+    return SeedReport(url, state, int(code), redirect or None)
+
+
+def _rejected_seed(line: bytes) -> RejectedSeed:
+    reason, rule, url = line.decode("utf-8", "replace").split("\n", 2)
+    return RejectedSeed(url, reason, rule)
 
 
 def _group_wait(name: bytes, seconds: float) -> Wait:
