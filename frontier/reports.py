@@ -227,16 +227,18 @@ class Reports:
     def hosts(self) -> Iterator[HostReport]:
         """Yield every host that has successful visits or queued URLs, or was set aside, as a stream."""
         store = self._store
-        for host, pages in self._scan("pages"):
-            yield self._host(host, int(pages))
+        for chunk in batched(self._scan("pages"), _SCAN):
+            yield from self._hosts({host: int(pages) for host, pages in chunk})
         reported = set[bytes]()
         with store.guarded():
             waiting = self._queued_hosts()
             beyond = ((host, 0) for host in store.client.sscan_iter(store.key("beyond"), count=_SCAN))
-            for host, _ in chain(waiting, beyond, self._scan("aside")):
-                if host not in reported and not store.client.hexists(store.key("pages"), host):
-                    reported.add(host)
-                    yield self._host(host, 0)
+            for chunk in batched(chain(waiting, beyond, self._scan("aside")), _SCAN):
+                hosts = list(dict.fromkeys(host for host, _ in chunk if host not in reported))
+                reported.update(hosts)
+                if hosts:
+                    pages = store.client.hmget(store.key("pages"), hosts)
+                    yield from self._hosts({host: 0 for host, known in zip(hosts, pages, strict=True) if not known})
 
     def waiting_hosts(self) -> Iterator[str]:
         """Yield the hosts that have queued URLs and are not set aside, as a stream."""
@@ -438,13 +440,18 @@ class Reports:
                 if state == ("leased" if leased is not None else "excluded" if is_aside else "queued"):
                     yield UrlReport(state, unpack(record))
 
-    def _host(self, host: bytes, pages: int) -> HostReport:
-        store, name = self._store, host.decode()
+    def _hosts(self, pages: Mapping[bytes, int]) -> Iterator[HostReport]:
+        """Yield these hosts, given with their documents."""
+        store = self._store
         with store.guarded():
-            fetched = int(store.client.hget(store.key("hostbytes"), host) or 0)
-            queued = int(store.client.zcard(store.key(f"q:{name}")))
-            aside = store.client.hget(store.key("aside"), host)
-        return HostReport(name, pages, fetched, queued, aside.decode() if aside else None)
+            pipeline = store.client.pipeline(transaction=False)
+            for host in pages:
+                pipeline.hget(store.key("hostbytes"), host)
+                pipeline.zcard(store.key(f"q:{host.decode()}"))
+                pipeline.hget(store.key("aside"), host)
+            answers = pipeline.execute()
+        for (host, documents), (fetched, queued, aside) in zip(pages.items(), batched(answers, 3), strict=True):
+            yield HostReport(host.decode(), documents, int(fetched or 0), queued, aside.decode() if aside else None)
 
     def _waits(self, hosts: Sequence[Any], urls: Sequence[Any]) -> Iterator[Wait]:
         """Yield the waiting hosts and the resting URLs in the answer of progress.lua."""

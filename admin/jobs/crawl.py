@@ -234,21 +234,27 @@ class Crawl:
             watch.wait_until_over()
             seeds.stop()
             watch.finish_visits()
-            _release_leases(frontier)
-            run.append_seeds(frontier.added_seeds(0))
-            facts = _facts(frontier, run.seeds(), seeds.left)
-            watch.progress = facts.progress
-            write_rejected(run.folder, frontier.reports.rejected())
-            meter.read_log()
-            limits = frontier.stored_job().profile.limits  # an operator may have changed them
-            ending = decide_ending(
-                facts, limits, meter.tally, interrupted=self._interrupts.asked_to_stop, keep=SpooledEnds
-            )
+            ending, remaining = watch.ask(lambda: self._ending(watch, frontier, meter, run, seeds.left))
             if _is_over(ending) or self._is_supervised:
-                frontier.forget()
+                watch.ask(frontier.forget)
         except _FLEET_FAILURES as error:
             meter.read_log()
             return fleet_failed(str(error), meter.tally), {}
+        return ending, remaining
+
+    def _ending(
+        self, watch: JobWatch, frontier: Frontier, meter: Meter, run: Run, unqueued: int
+    ) -> tuple[JobEnding, dict[str, int]]:
+        """Ask the frontier how the job ended. This can be repeated when Redis fails in between."""
+        _release_leases(frontier)
+        run.append_seeds(frontier.added_seeds(0))
+        facts = _facts(frontier, run.seeds(), unqueued)
+        watch.progress = facts.progress
+        write_rejected(run.folder, frontier.reports.rejected())
+        meter.read_log()
+        limits = frontier.stored_job().profile.limits  # an operator may have changed them
+        is_interrupted = self._interrupts.asked_to_stop
+        ending = decide_ending(facts, limits, meter.tally, interrupted=is_interrupted, keep=SpooledEnds)
         return ending, {host.host: host.queued for host in facts.hosts if host.queued}
 
     def _end(

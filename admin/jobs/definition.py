@@ -17,7 +17,7 @@ from archive.names.name_rules import checked_name
 from frontier.definition.job import JobError, Profile, Seed, read_seeds
 from frontier.definition.meaning import contact_problem
 from frontier.definition.profile import load_profile, make_profile
-from frontier.definition.seeds import SeedList
+from frontier.definition.seeds import Seeds
 from frontier.definition.sheets import FORMER_VISITORS
 
 _TOLD_LINES: Final = 100_000
@@ -40,7 +40,7 @@ class Definition:
 
     collection: str
     job: str
-    seeds: SeedList
+    seeds: Seeds
     profile: Profile
 
     @property

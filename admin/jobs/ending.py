@@ -52,7 +52,7 @@ class FrontierFacts:
     progress: JobProgress
     hosts: Sequence[HostReport] = ()
     seeds: Iterable[SeedFacts] = ()
-    """What the frontier knows about each seed, in the order in which the seeds were given. They are read once."""
+    """The facts about each seed, in the order in which the seeds were given. They are read once."""
     unqueued: int = 0
     """Number of the seeds that were not queued before the end."""
     switched_off: Mapping[str, str] = field(default_factory=dict)
@@ -266,7 +266,7 @@ def _rule(astray: RejectedSeed) -> str:
 
 @dataclass(slots=True)
 class _SeedTotals:
-    """Of all seeds, only a few are named. The memory does not grow with their number."""
+    """The totals of all seeds name a few of them, so that their memory does not grow with the number of seeds."""
 
     has_good_answer: bool = False
     waiting: int = 0

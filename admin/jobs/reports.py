@@ -13,7 +13,7 @@ from admin.jobs.states import HostState, JobState
 from admin.jobs.tally import HostCount, JobTally
 from archive.files import replacement
 from archive.rotated_log import RemovedPart
-from frontier.definition.seeds import SeedList
+from frontier.definition.seeds import Seeds
 from frontier.lease import JobProgress, RenderProgress
 from frontier.links.rejections import SLOW_PATTERN
 from frontier.reports import RejectedLink
@@ -38,7 +38,7 @@ class JobFacts:
     """The final states."""
     progress: JobProgress | None = None
     """The frontier's counts; None when the frontier could not be asked."""
-    seeds: SeedList = ()
+    seeds: Seeds = ()
     removed_links: tuple[RemovedPart, ...] = ()
     """Files of links.log that were removed, since the log may have only so many."""
 
@@ -67,7 +67,7 @@ def write_rejected(folder: Path, links: Iterable[RejectedLink]) -> Path:
     return _write(folder / "rejected-links.txt", chain(["[reason] [rule] [url] [via]"], lines))
 
 
-def seeds_report(tally: JobTally, seeds: SeedList) -> Iterator[str]:
+def seeds_report(tally: JobTally, seeds: Seeds) -> Iterator[str]:
     """Yield one line per seed: `[code] [status] [seed] [redirect]`."""
     yield "[code] [status] [seed] [redirect]"
     for seed in seeds:

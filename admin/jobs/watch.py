@@ -109,6 +109,19 @@ class JobWatch:
         self._fleet.stop_workers(self._refresh_while_stopping)
         self._refresh(now=True)
 
+    def ask[T](self, question: Callable[[], T]) -> T:
+        """Return the answer of the frontier. Redis is waited for as long as in the crawl.
+
+        Raises RestartLimitReached or StartError when the fleet fails, FrontierUnavailable when Redis does not answer.
+        """
+        while True:
+            try:
+                return question()
+            except FrontierUnavailable as error:
+                self._tolerate(error)
+            self._fleet.tick()
+            self._interrupts.wait(TICK_SECONDS)
+
     def _refresh_while_stopping(self) -> bool:
         self._refresh()
         return self._interrupts.asked_to_hurry()

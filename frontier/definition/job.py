@@ -640,7 +640,7 @@ class Job(_Frozen):
     name: str = Field(pattern=NAME_PATTERN)
     collection: str = Field(pattern=NAME_PATTERN)
     seeds: Annotated[Any, SkipValidation] = Field((), exclude=True)
-    """A `frontier.definition.seeds.SeedList`."""
+    """A `frontier.definition.seeds.Seeds`."""
     profile: Profile = Profile()
     created: Micros = Field(default_factory=now_micros)
 

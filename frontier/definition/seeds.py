@@ -11,7 +11,7 @@ from typing import Protocol
 from frontier.definition.job import Seed
 
 
-class SeedList(Protocol):
+class Seeds(Protocol):
     """The seeds of a job can be counted, and read any number of times. A tuple of seeds is such a list."""
 
     def __len__(self) -> int:
