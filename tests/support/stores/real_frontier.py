@@ -51,6 +51,10 @@ class Bench:
             frontier.open_job()
         return frontier
 
+    def keep(self, frontier: Frontier) -> None:
+        """Close this frontier at the end."""
+        self._open.append(frontier)
+
     def again(self, frontier: Frontier, settings: FrontierSettings = PATIENT) -> Frontier:
         """The same job in another process: nothing but its name is known there."""
         other = Frontier.of(self.url, frontier.job.name, settings)
