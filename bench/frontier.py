@@ -57,7 +57,10 @@ class FrontierRound:
 
 def measure(hosts: int, urls: int, workers: int, tell: Callable[[str], None]) -> FrontierRound:
     """Fill and empty the queue of a job with so many URLs on so many hosts. Raises RedisProblem."""
-    with tempfile.TemporaryDirectory(prefix="gf-bench-", ignore_cleanup_errors=True) as folder, start_redis(Path(folder)) as server:
+    with (
+        tempfile.TemporaryDirectory(prefix="gf-bench-", ignore_cleanup_errors=True) as folder,
+        start_redis(Path(folder)) as server,
+    ):
         client: Any = redis.Redis.from_url(server.url, protocol=2)
         job = Job.of(_JOB, "bench", ["http://seed.test/"], Profile(scope="any"))
         frontier = Frontier(server.url, job, _SETTINGS)

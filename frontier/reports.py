@@ -256,8 +256,7 @@ class Reports:
         """
         store = self._store
         with store.guarded():
-            seconds, micros = store.client.time()
-            now = seconds * 1000 + micros // 1000
+            now = store.now_ms()
             parked = {host for host, _ in islice(store.client.zscan_iter(store.key("parked")), looked_at)}
             ready = [(host, "", False) for host, _ in islice(self._queued_hosts(), 2 * looked_at)]
             aside = islice(store.client.hscan_iter(store.key("aside")), looked_at)
@@ -301,12 +300,11 @@ class Reports:
         """Return the queue of one host, which may be empty."""
         store = self._store
         with store.guarded():
-            seconds, micros = store.client.time()
+            now = store.now_ms()
             queued = int(store.client.zcard(store.key(f"q:{host}")))
             aside = store.client.hget(store.key("aside"), host) or b""
             is_beyond = bool(store.client.sismember(store.key("beyond"), host))
             state = store.client.hmget(store.host_key(host), "d", "n", "j", "f", "e", "b")
-        now = seconds * 1000 + micros // 1000
         return self._queue(host, queued, aside.decode("utf-8", "replace"), is_beyond, state, now)
 
     def _queue(
@@ -328,15 +326,14 @@ class Reports:
             pipeline = store.client.pipeline(transaction=False)
             pipeline.get(store.key("groupdef"))
             pipeline.hgetall(store.key("groups"))
-            pipeline.time()
-            text, fields, (seconds, micros) = pipeline.execute()
+            text, fields = pipeline.execute()
+            now = store.now_ms()
             defined = GroupList.unpacked(text or b"[]").groups
             for each in (store, renders):
                 for number in range(len(defined)):
                     first = number * _TURNS
                     pipeline.zcount(each.key("parked"), first, f"({first + _TURNS}")
             counts = pipeline.execute() if defined else []
-        now = seconds * 1000 + micros // 1000
         reports = []
         for number, group in enumerate(defined):
             name = group.name.encode()
@@ -367,7 +364,6 @@ class Reports:
         mark, store = self._store.fingerprint(url), self._store
         with store.guarded():
             pipeline = store.client.pipeline(transaction=False)
-            pipeline.time()
             pipeline.hget(store.key("revisits"), mark.id)
             pipeline.zscore(store.key("due"), mark.id)
             pipeline.hget(store.key("state"), "dueshift")
@@ -375,10 +371,10 @@ class Reports:
             pipeline.zscore(store.key("retry"), mark.id)
             pipeline.hexists(store.key("u"), mark.id)
             pipeline.sismember(store.key(f"seen:{mark.bucket}"), mark.id)
-            (seconds, micros), kept, due, shift, leased, rests, is_open, is_seen = pipeline.execute()
+            kept, due, shift, leased, rests, is_open, is_seen = pipeline.execute()
         if not is_seen:
             return None
-        now = seconds * 1000 + micros // 1000
+        now = store.now_ms()
         last, _, packed = (kept or b"").partition(b"\n")[0].decode().partition(" ")
         state = "visited" if leased is not None else "resting" if rests is not None else "queued" if is_open else ""
         due_seconds = 0.0 if state else None

@@ -132,6 +132,7 @@ class Store:
         self.root = f"gf:{{{shard}}}:{job}"
         self._jobs = _jobs_key(shard)
         self._address = without_secrets(url)
+        self._is_cluster = is_cluster(url)
         self.seen = SeenRules()
         """The rules by which the job takes URLs for the same one."""
         with self.guarded():
@@ -171,6 +172,13 @@ class Store:
                 "start the job again, and it begins anew"
             )
         return answer
+
+    def now_ms(self) -> int:
+        """Return the clock of the Redis that has the job, in milliseconds. Of a cluster, each server has its own."""
+        with self.guarded():
+            own = {"target_nodes": self.client.get_node_from_key(self.root)} if self._is_cluster else {}
+            seconds, micros = self.client.time(**own)
+        return int(seconds) * 1000 + int(micros) // 1000
 
     @contextmanager
     def guarded(self) -> Iterator[None]:

@@ -16,9 +16,9 @@ from pathlib import Path
 
 def main() -> None:
     """Measure the queue."""
-    from queuelib import FifoDiskQueue, PriorityQueue
-    from scrapy import Request
-    from scrapy.utils.request import request_from_dict
+    from queuelib import FifoDiskQueue, PriorityQueue  # type: ignore[import-not-found]
+    from scrapy import Request  # type: ignore[import-not-found]
+    from scrapy.utils.request import request_from_dict  # type: ignore[import-not-found]
 
     hosts, urls, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
     queue = PriorityQueue(lambda priority: FifoDiskQueue(str(folder / f"queue-{priority}")))
