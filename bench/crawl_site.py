@@ -93,7 +93,7 @@ class CountedRequests:
     last: float = 0.0
 
 
-class PageVisit(NamedTuple):
+class SiteVisit(NamedTuple):
     """A page was asked for at this time, in seconds of the monotonic clock."""
 
     host: int
@@ -164,10 +164,10 @@ class SiteProcess:
         return CountedRequests(**json.loads(said)) if said else CountedRequests()
 
 
-def read_visits(path: Path) -> list[PageVisit]:
+def read_visits(path: Path) -> list[SiteVisit]:
     """Return the visits in a file, in the order of their times."""
     lines = (line.split() for line in path.read_text("ascii").splitlines())
-    return [PageVisit(int(host), int(page), float(time)) for host, page, time in lines]
+    return [SiteVisit(int(host), int(page), float(time)) for host, page, time in lines]
 
 
 def _path(page: int) -> str:

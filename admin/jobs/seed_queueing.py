@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
+from archive.steady_work import SteadyWork
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
-
-log = logging.getLogger(__name__)
 
 _NOTE_SECONDS: Final = 5.0
 _RETRY_SECONDS: Final = 1.0
@@ -56,18 +55,15 @@ class SeedQueueing:
         self._thread.join()
 
     def _work(self) -> None:
-        while not self._stop.is_set():
-            try:
-                self._frontier.queue_seeds(told=self._tell, is_stopped=self._stop.is_set)
-                return
-            except FrontierLost:
-                return  # the watch of the job finds the same, and ends the job
-            except FrontierUnavailable as error:
-                log.warning("job %s: seeds wait for Redis: %s", self._frontier.name, error)
-                self._stop.wait(_RETRY_SECONDS)
-            except OSError as error:
-                log.error("job %s: its seeds can't be read: %s", self._frontier.name, error)
-                self._stop.wait(_RETRY_SECONDS)
+        queueing = SteadyWork("the queueing of seeds", self._queue_all, FrontierUnavailable)
+        while not queueing() and not self._stop.wait(_RETRY_SECONDS):
+            pass
+
+    def _queue_all(self) -> bool:
+        """Return True when nothing is left to do."""
+        with suppress(FrontierLost):  # the watch of the job finds the same, and ends the job
+            self._frontier.queue_seeds(told=self._tell, is_stopped=self._stop.is_set)
+        return True
 
     def _tell(self, number: int) -> None:
         self.queued = number

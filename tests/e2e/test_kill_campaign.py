@@ -25,7 +25,7 @@ from support.processes.machine_needs import redis_server
 from support.processes.waiting import until
 
 from archive.warc.check import check
-from bench.crawl_site import DOMAIN, PageVisit, SiteProcess, read_visits
+from bench.crawl_site import DOMAIN, SiteProcess, SiteVisit, read_visits
 from bench.process import our_command, source_environment, tree
 
 ADDRESS: Final = "127.0.0.83"
@@ -73,7 +73,7 @@ def test_no_page_is_lost_and_no_host_is_hurried_by_kills(
     _assert_polite(visits)
 
 
-def _assert_bounds(visits: list[PageVisit], kills: list[Kill], pages: int) -> None:
+def _assert_bounds(visits: list[SiteVisit], kills: list[Kill], pages: int) -> None:
     """No page was visited more often than the kills explain."""
     often = Counter((visit.host, visit.page) for visit in visits)
     again = len(visits) - pages
@@ -88,7 +88,7 @@ def _assert_bounds(visits: list[PageVisit], kills: list[Kill], pages: int) -> No
     assert again <= bound
 
 
-def _assert_polite(visits: list[PageVisit]) -> None:
+def _assert_polite(visits: list[SiteVisit]) -> None:
     """Two requests of a host are never closer than the delay."""
     times: defaultdict[int, list[float]] = defaultdict(list)
     for visit in visits:
