@@ -85,5 +85,4 @@ def open_window(settings: Settings, collection: str, addresses: Addresses, datet
 def first_page(settings: Settings, collection: str) -> str | None:
     """Return the first seed of the collection's latest run; None without a run."""
     runs = list(find_runs(settings.collection(collection) / "jobs"))
-    seeds = runs[-1].seeds() if runs else []
-    return seeds[0] if seeds else None
+    return next(runs[-1].seeds().urls(), None) if runs else None

@@ -30,7 +30,7 @@ from bench.filled_database import Amounts
 from bench.hostile import KINDS as HOSTILE_KINDS
 from bench.page_requests import TARGET_MS, PageTimes
 from bench.pages import PagesPlan, measure_all, pages_table
-from bench.peers import KINDS, PeerUnavailable
+from bench.peers import KINDS, PeerUnavailable, scrapy_queue
 from bench.peers.peer import cache_folder
 from bench.report import ReportRow, as_json, comparison, rows, table
 from bench.rounds import Bench, BenchPlan, RoundResult
@@ -284,20 +284,23 @@ def crawl(pages: int, hosts: int, workers: int, crawlers: Sequence[str], profile
 @click.option("--hosts", default=1_000, show_default=True, type=click.IntRange(1), help="Hosts of the URLs.")
 @click.option("--urls", default=50_000, show_default=True, type=click.IntRange(1), help="URLs in the queue.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1), help="Processes that claim URLs.")
+@click.option("--with-scrapy", is_flag=True, help="Measure scrapy's disk queue too; it is installed from PyPI.")
 @click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
-def frontier(hosts: int, urls: int, workers: int, as_data: bool) -> None:
+def frontier(hosts: int, urls: int, workers: int, with_scrapy: bool, as_data: bool) -> None:
     """Measure the queue of a job: URLs added, claimed and finished a second, CPU and memory of Redis.
 
     Nothing is fetched, and no host has to wait. The Redis is one of its own in a temporary folder.
     """
     try:
         found = frontier_bench.measure(hosts, urls, workers, lambda text: click.echo(text, err=True))
-    except RedisProblem as error:
+        theirs = scrapy_queue.measure(hosts, urls) if with_scrapy else None
+    except (RedisProblem, PeerUnavailable) as error:
         raise click.ClickException(str(error)) from error
     if as_data:
-        click.echo(json.dumps(dataclasses.asdict(found), indent=1))
+        scrapy = dataclasses.asdict(theirs) if theirs else None
+        click.echo(json.dumps({**dataclasses.asdict(found), "scrapy": scrapy}, indent=1))
     else:
-        Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.table(found))
+        Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.table(found, theirs))
 
 
 @bench.command()

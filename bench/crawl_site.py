@@ -1,8 +1,9 @@
 """The site of the crawl bench has many hosts on one loopback address. Its pages are computed from their numbers.
 
-`python -m bench.crawl_site ADDRESS PORT PAGES HOSTS` serves the site until its standard input is closed, and then
-writes one JSON line about the requests: their number, the number of distinct pages, and the times of the first and the
-last page in seconds of the system's monotonic clock.
+`python -m bench.crawl_site ADDRESS PORT PAGES HOSTS [VISITS]` serves the site until its standard input is closed, and
+then writes one JSON line about the requests: their number, the number of distinct pages, and the times of the first and
+the last page in seconds of the system's monotonic clock. The file VISITS gets a line for each request of a page: the
+numbers of the host and of the page, and the time.
 
 A page has about 5 KB and 39 links: ten to pages that only this page names, as far as there are any, five to the front
 pages of other hosts, and the others to pages that each page of the host names. So 38 of 39 links were seen before.
@@ -18,10 +19,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
-from typing import Final, cast
+from pathlib import Path
+from typing import Final, NamedTuple, TextIO, cast
 
 import uvloop
 
@@ -90,11 +93,21 @@ class CountedRequests:
     last: float = 0.0
 
 
+class SiteVisit(NamedTuple):
+    """A page was asked for at this time, in seconds of the monotonic clock."""
+
+    host: int
+    page: int
+    time: float
+
+
 class CrawlSiteServer(asyncio.Protocol):
     """A server answers the requests of one connection in order."""
 
-    def __init__(self, site: CrawlSite, counted: CountedRequests, seen: set[tuple[int, int]]) -> None:
-        self._site, self._counted, self._seen = site, counted, seen
+    def __init__(
+        self, site: CrawlSite, counted: CountedRequests, visits: TextIO | None, seen: set[tuple[int, int]]
+    ) -> None:
+        self._site, self._counted, self._seen, self._visits = site, counted, seen, visits
         self._pending = b""
         self._transport: asyncio.Transport | None = None
 
@@ -120,6 +133,9 @@ class CrawlSiteServer(asyncio.Protocol):
         self._counted.last = time.monotonic()
         self._counted.first = self._counted.first or self._counted.last
         self._seen.add((host, page))
+        if self._visits is not None:
+            self._visits.write(f"{host} {page} {self._counted.last:.6f}\n")
+            self._visits.flush()
         body = self._site.body(host, page)
         head_lines = f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n"
         return head_lines.encode() + body
@@ -128,10 +144,12 @@ class CrawlSiteServer(asyncio.Protocol):
 class SiteProcess:
     """The site is served by a process of its own."""
 
-    def __init__(self, address: str, pages: int, hosts: int) -> None:
+    def __init__(self, address: str, pages: int, hosts: int, visits: Path | None = None) -> None:
+        """Start the process. It writes all visits of pages to the file `visits`, which is whole after `close`."""
         self.site = CrawlSite(pages, hosts, free_port(address))
+        words = [str(word) for word in (self.site.port, pages, hosts, visits) if word is not None]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.crawl_site", address, *map(str, (self.site.port, pages, hosts))],
+            [sys.executable, "-m", "bench.crawl_site", address, *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=source_environment(),
@@ -144,6 +162,12 @@ class SiteProcess:
         """End the process, and return what it was asked for."""
         said, _ = self._process.communicate()
         return CountedRequests(**json.loads(said)) if said else CountedRequests()
+
+
+def read_visits(path: Path) -> list[SiteVisit]:
+    """Return the visits in a file, in the order of their times."""
+    lines = (line.split() for line in path.read_text("ascii").splitlines())
+    return [SiteVisit(int(host), int(page), float(time)) for host, page, time in lines]
 
 
 def _path(page: int) -> str:
@@ -163,11 +187,13 @@ def _words() -> Iterator[str]:
         yield known[min(int(draw.expovariate(0.004)), len(known) - 1)]
 
 
-async def _serve(address: str, site: CrawlSite) -> None:
+async def _serve(address: str, site: CrawlSite, visits: TextIO | None) -> None:
     counted, seen = CountedRequests(), set[tuple[int, int]]()
     _text()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: CrawlSiteServer(site, counted, seen), address, site.port, backlog=1024)
+    server = await loop.create_server(
+        lambda: CrawlSiteServer(site, counted, visits, seen), address, site.port, backlog=1024
+    )
     print("ready", flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
     server.close()
@@ -176,4 +202,5 @@ async def _serve(address: str, site: CrawlSite) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(_serve(sys.argv[1], CrawlSite(int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[2]))))
+    with Path(sys.argv[5]).open("w", encoding="ascii") if len(sys.argv) > 5 else nullcontext() as file:
+        uvloop.run(_serve(sys.argv[1], CrawlSite(int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[2])), file))

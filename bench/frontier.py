@@ -16,6 +16,7 @@ import redis
 from rich.table import Table
 
 from archive.settings import FrontierSettings
+from bench.peers.scrapy_queue import ScrapyQueueRound
 from bench.process import resource_usage
 from frontier.definition.job import Job, Profile
 from frontier.definition.scope import Candidate
@@ -56,7 +57,10 @@ class FrontierRound:
 
 def measure(hosts: int, urls: int, workers: int, tell: Callable[[str], None]) -> FrontierRound:
     """Fill and empty the queue of a job with so many URLs on so many hosts. Raises RedisProblem."""
-    with tempfile.TemporaryDirectory(prefix="gf-bench-") as folder, start_redis(Path(folder)) as server:
+    with (
+        tempfile.TemporaryDirectory(prefix="gf-bench-", ignore_cleanup_errors=True) as folder,
+        start_redis(Path(folder)) as server,
+    ):
         client: Any = redis.Redis.from_url(server.url, protocol=2)
         job = Job.of(_JOB, "bench", ["http://seed.test/"], Profile(scope="any"))
         frontier = Frontier(server.url, job, _SETTINGS)
@@ -99,11 +103,18 @@ def measure(hosts: int, urls: int, workers: int, tell: Callable[[str], None]) ->
         )
 
 
-def table(found: FrontierRound) -> Table:
-    """Return the costs as a table."""
+def table(found: FrontierRound, scrapy: ScrapyQueueRound | None) -> Table:
+    """Return the costs as a table, with those of scrapy's disk queue when they were measured."""
     made = Table(title=f"{found.urls:,} URLs on {found.hosts:,} hosts, {found.workers} workers")
     made.add_column("measure")
     made.add_column("value", justify="right")
+    theirs: tuple[tuple[str, str], ...] = ()
+    if scrapy is not None:
+        theirs = (
+            ("scrapy's disk queue: requests pushed a second", f"{scrapy.pushed_per_second:,.0f}"),
+            ("scrapy's disk queue: requests popped a second", f"{scrapy.popped_per_second:,.0f}"),
+            ("scrapy's disk queue: bytes of a queued request", f"{scrapy.bytes:.0f}"),
+        )
     for name, value in (
         ("URLs added a second", f"{found.added_per_second:,.0f}"),
         ("links seen before, a second", f"{found.known_per_second:,.0f}"),
@@ -114,6 +125,7 @@ def table(found: FrontierRound) -> Table:
         ("claim, p99 ms", f"{found.claim_p99_ms:.2f}"),
         ("bytes of a queued URL", f"{found.queued_bytes:.0f}"),
         ("bytes of a finished URL", f"{found.seen_bytes:.0f}"),
+        *theirs,
     ):
         made.add_row(name, value)
     return made

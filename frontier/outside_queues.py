@@ -51,7 +51,7 @@ class OutsideQueues:
         """Return hosts that have a URL to visit now, from place `start` on, and the number of all these hosts."""
         client, ready = self._store.client, self._store.key("ready")
         with self._store.guarded():
-            now = self._now()
+            now = self._store.now_ms()
             found = client.zrangebyscore(ready, "-inf", now, start=start, num=most)
             return _texts(found), int(client.zcount(ready, "-inf", now))
 
@@ -92,7 +92,7 @@ class OutsideQueues:
         """
         client = self._store.client
         with self._store.guarded():
-            now = self._now()
+            now = self._store.now_ms()
             due, block, visits = client.hmget(self._store.host_key(host), "d", "b", "n")
             if max(_number(due), _number(block)) > now or _number(visits) >= per_host:
                 return False
@@ -162,10 +162,6 @@ class OutsideQueues:
             own, every = self._store.client.hmget(self._store.key("delays"), host, _ALL)
         found = own if own is not None else every
         return None if found is None else float(found)
-
-    def _now(self) -> int:
-        seconds, micros = self._store.client.time()
-        return int(seconds) * 1000 + int(micros) // 1000
 
 
 def _texts(found: object) -> list[str]:

@@ -7,7 +7,7 @@ visited again, and no link is lost. A worker whose lease expired can change noth
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum, auto
 from itertools import batched
@@ -27,6 +27,7 @@ from frontier.definition.resume import resumed
 from frontier.definition.revisit import RevisitHistory, after_visit
 from frontier.definition.rules.list_files import ListFileError
 from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, Scope, ScopeDecision
+from frontier.definition.seeds import SeedFile
 from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
@@ -42,13 +43,17 @@ from frontier.renders import RenderQueue
 from frontier.reports import Reports
 from frontier.robots.rules import Robots
 from frontier.robots.store import RobotsStore
+from frontier.seed_prefixes import StoredPrefixes
 from frontier.store import FrontierLost, FrontierUnavailable, Store
 
 logger = logging.getLogger(__name__)
 
 _CHUNK: Final = 500
+_PREFIX_CHUNK: Final = 5_000
 _REJECT: Final = "!"
-"""An entry of the list of further seeds that begins so is a pattern that an operator rejects."""
+"""An entry of the list of changes of the scope that begins so is a pattern that an operator rejects."""
+_WIDER: Final = "+"
+"""An entry of this list that says that there are more prefixes of seeds."""
 
 
 class _Queued(Enum):
@@ -104,6 +109,16 @@ class Frontier(LeaseQueue):
         JobError. A finished job that is opened with such a change starts over. A stopped job continues, and a paused
         job stays paused.
         """
+        was_there = self.begin_job(lists=lists)
+        self.queue_seeds()
+        return was_there
+
+    def begin_job(self, *, lists: Path | None = None, told: Callable[[int], None] = lambda _: None) -> bool:
+        """Open the job as `open_job` does, and store the scope of its seeds, but queue none of them.
+
+        From now on, workers get URLs, but the job does not finish before `queue_seeds` has returned. `told` is called
+        with the number of seeds that were read so far.
+        """
         groups = groups_of(self.job.profile.groups, lists)
         self.load_lists()
         while True:
@@ -118,18 +133,42 @@ class Frontier(LeaseQueue):
         self._groups.put(groups)
         for host in [host for host, why in self.controls.hosts_aside().items() if why == "limit-host-pages"]:
             self.controls.wake_host(host)
-        for decision in self.add(Candidate(seed.url, source=seed.url, is_seed=True) for seed in self.job.seeds):
-            if isinstance(decision, Rejected) and decision.reason != "seen":
-                seed = decision.candidate.url
-                logger.warning(
-                    "job %s: seed %s was rejected: %s (%s)", self.job.name, seed, decision.reason, decision.rule
-                )
+        new = 0
+        for number, seeds in self._seeds_after("scoped", _PREFIX_CHUNK):
+            new += self._scope.widen(seed.url for seed in seeds)
+            self._note_seeds("scoped", number)
+            told(number)
+        if new and before:
+            self._tell_workers(_WIDER)
         with self._store.guarded():
             self._store.client.hdel(self._store.key("state"), "opening")
-        logger.info(
-            "job %s was %s with %d seeds", self.job.name, "resumed" if before else "opened", len(self.job.seeds)
-        )
+        logger.info("job %s was %s", self.job.name, "resumed" if before else "opened")
         return bool(before)
+
+    def queue_seeds(
+        self, *, told: Callable[[int], None] = lambda _: None, is_stopped: Callable[[], bool] = lambda: False
+    ) -> bool:
+        """Queue the seeds of the job that are not queued yet, in their order. Return False when `is_stopped` said so.
+
+        `told` is called with the number of seeds that were queued so far. A killed process loses its place by a few
+        hundred seeds, and no seed is queued twice.
+        """
+        for number, seeds in self._seeds_after("seeded", _CHUNK):
+            if is_stopped():
+                return False
+            self._queue_seeds(seed.url for seed in seeds)
+            self._note_seeds("seeded", number)
+            told(number)
+        for urls in batched(self.added_seeds(0), _CHUNK):
+            self._queue_seeds(urls)
+        with self._store.guarded():
+            self._store.client.hdel(self._store.key("state"), "seeding")
+        return True
+
+    def seeds_queued(self) -> int:
+        """Return how many seeds of the job's file are queued."""
+        with self._store.guarded():
+            return int(self._store.client.hget(self._store.key("state"), "seeded") or 0)
 
     def add(
         self, candidates: Iterable[Candidate], lease: Lease | None = None, *, from_outside: bool = False
@@ -179,16 +218,15 @@ class Frontier(LeaseQueue):
         candidates = [Candidate(seed.url, source=seed.url, is_seed=True, force=again) for seed in seeds]
         decisions = [self._scope.decide(candidate) for candidate in candidates]
         wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
-        accepted = tuple(seeds[number] for number in wanted)
-        self._amend(lambda job: job.model_copy(update={"seeds": tuple(dict.fromkeys((*job.seeds, *accepted)))}))
-        for number in wanted:
-            self.follow_seed(decisions[number].candidate.url)
+        self._amend(lambda job: job)  # a job that is gone gets no keys
+        self._widen(decisions[number].candidate.url for number in wanted)
         for chunk in batched(wanted, _CHUNK):
+            # The list comes first, so that a job that has just finished has the seeds when it is opened again.
+            with self._store.guarded():
+                self._store.client.rpush(self._store.key("added"), *(seeds[number].url for number in chunk))
             answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
             if not answers:
                 return []
-            with self._store.guarded():
-                self._store.client.rpush(self._store.key("added"), *(seeds[number].url for number in chunk))
             for number, is_new in zip(chunk, answers, strict=True):
                 if not is_new:
                     decisions[number] = Rejected(decisions[number].candidate, "seen")
@@ -310,9 +348,7 @@ class Frontier(LeaseQueue):
             regex.compile(pattern)
         except regex.error as error:
             raise JobError(f"{pattern[:200]!r} is no regular expression: {error}") from error
-        with self._store.guarded():
-            length = self._store.client.rpush(self._store.key("scope"), f"{_REJECT}{pattern}")
-            self._store.client.hset(self._store.key("state"), "scope", length)
+        self._tell_workers(f"{_REJECT}{pattern}")
         logger.info("job %s: URLs with %s are rejected from now on", self.job.name, pattern)
 
     def added_seeds(self, since: int) -> list[str]:
@@ -324,11 +360,7 @@ class Frontier(LeaseQueue):
     def follow_seed(self, url: str) -> None:
         """Widen the scope by this canonical URL, to which a seed redirects."""
         if self._scope.covers(url) is None:
-            with self._store.guarded():
-                length = self._store.client.rpush(self._store.key("scope"), url)
-                self._store.client.hset(self._store.key("state"), "scope", length)
-            self._scope.widen([url])
-            self._forget_links()
+            self._widen([url])
             logger.info("job %s: the scope now includes %s, since a seed redirects there", self.job.name, url)
 
     def mark_seen(self, urls: Iterable[str]) -> None:
@@ -405,7 +437,8 @@ class Frontier(LeaseQueue):
         self.job = job
         self._store.seen = job.profile.seen
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
-        self._scope = Scope(job)
+        self._prefixes = StoredPrefixes(self._store)
+        self._scope = Scope(job, self._prefixes)
         self.sheets = self._scope.sheets
         self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope_known, self._scope_length = 0, -1
@@ -428,11 +461,51 @@ class Frontier(LeaseQueue):
             with self._store.guarded():
                 found = self._store.client.lrange(self._store.key("scope"), self._scope_known, -1)
             further = [entry.decode() for entry in found]
-            self._scope.widen(entry for entry in further if not entry.startswith(_REJECT))
+            if not all(entry.startswith(_REJECT) for entry in further):
+                self._prefixes.forget_answers()
             self._scope.narrow(entry[len(_REJECT) :] for entry in further if entry.startswith(_REJECT))
             self._scope_known = self._scope_length = self._scope_known + len(further)
             if further:
                 self._forget_links()
+
+    def _queue_seeds(self, urls: Iterable[str]) -> None:
+        for decision in self.add([Candidate(url, source=url, is_seed=True) for url in urls]):
+            if isinstance(decision, Rejected) and decision.reason != "seen":
+                seed = decision.candidate.url
+                logger.warning(
+                    "job %s: seed %s was rejected: %s (%s)", self.job.name, seed, decision.reason, decision.rule
+                )
+
+    def _widen(self, seeds: Iterable[str]) -> None:
+        """Widen the scope of the running job by these canonical URLs, for all workers."""
+        if self._scope.widen(seeds):
+            self._tell_workers(_WIDER)
+            self._forget_links()
+
+    def _tell_workers(self, entry: str) -> None:
+        """Add an entry to the list of what has changed in the scope. Workers see with their next claim that it grew."""
+        with self._store.guarded():
+            length = self._store.client.rpush(self._store.key("scope"), entry)
+            self._store.client.hset(self._store.key("state"), "scope", length)
+
+    def _seeds_after(self, place: str, size: int) -> Iterator[tuple[int, Sequence[Seed]]]:
+        """Yield the seeds in chunks, each with the number of seeds up to its end.
+
+        Of a file, the seeds up to the noted place are left out.
+        """
+        seeds, number = self.job.seeds, 0
+        if isinstance(seeds, SeedFile):
+            with self._store.guarded():
+                number = int(self._store.client.hget(self._store.key("state"), place) or 0)
+            seeds = seeds.since(number)
+        for chunk in batched(seeds, size):
+            number += len(chunk)
+            yield number, chunk
+
+    def _note_seeds(self, place: str, number: int) -> None:
+        if isinstance(self.job.seeds, SeedFile):
+            with self._store.guarded():
+                self._store.client.hset(self._store.key("state"), place, number)
 
     def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
         rules = self.job.profile.revisit
@@ -456,7 +529,7 @@ class Frontier(LeaseQueue):
             job = change(Job.model_validate_json(stored) if stored else self.job)
             limits = _limits(job.profile.limits) if with_limits else []
             if self._store.run("amend", stored or b"", job.model_dump_json(), *limits):
-                self.job = job
+                self.job = job.model_copy(update={"seeds": self.job.seeds})
                 return
 
     def _queued(self, decisions: list[ScopeDecision], lease: Lease | None, memory: LinkMemory, worker: str) -> _Queued:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import batched, chain, islice
@@ -58,6 +58,15 @@ class RejectedSeed:
     url: str
     reason: str
     rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class SeedFacts:
+    """The frontier knows this about a seed; a report and a rejection are None when there are none."""
+
+    url: str
+    report: SeedReport | None = None
+    astray: RejectedSeed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,30 +212,33 @@ class Reports:
     def seeds(self) -> Iterator[SeedReport]:
         """Yield the state of each seed, as a stream."""
         for _, line in self._scan("seeds"):
-            state, code, redirect, url = line.decode("utf-8", "replace").split("\n", 3)
-            yield SeedReport(url, state, int(code), redirect or None)
+            yield _seed_report(line)
 
-    def rejected_seeds(self) -> dict[str, RejectedSeed]:
-        """Return the seeds that were rejected, or whose redirects were, by the URL of the seed."""
-        found = {}
-        for seed, line in self._scan("astray"):
-            reason, rule, url = line.decode("utf-8", "replace").split("\n", 2)
-            found[seed.decode("utf-8", "replace")] = RejectedSeed(url, reason, rule)
-        return found
+    def facts_of_seeds(self, urls: Iterable[str]) -> Iterator[SeedFacts]:
+        """Yield what is known about each of these seeds, in their order, as a stream."""
+        store = self._store
+        for chunk in batched(urls, _SCAN):
+            with store.guarded():
+                found = store.client.hmget(store.key("seeds"), [store.fingerprint(url).id for url in chunk])
+                astray = store.client.hmget(store.key("astray"), list(chunk))
+            for url, line, rejection in zip(chunk, found, astray, strict=True):
+                yield SeedFacts(url, line and _seed_report(line), rejection and _rejected_seed(rejection))
 
     def hosts(self) -> Iterator[HostReport]:
         """Yield every host that has successful visits or queued URLs, or was set aside, as a stream."""
         store = self._store
-        for host, pages in self._scan("pages"):
-            yield self._host(host, int(pages))
+        for chunk in batched(self._scan("pages"), _SCAN):
+            yield from self._hosts({host: int(pages) for host, pages in chunk})
         reported = set[bytes]()
         with store.guarded():
             waiting = self._queued_hosts()
             beyond = ((host, 0) for host in store.client.sscan_iter(store.key("beyond"), count=_SCAN))
-            for host, _ in chain(waiting, beyond, self._scan("aside")):
-                if host not in reported and not store.client.hexists(store.key("pages"), host):
-                    reported.add(host)
-                    yield self._host(host, 0)
+            for chunk in batched(chain(waiting, beyond, self._scan("aside")), _SCAN):
+                hosts = list(dict.fromkeys(host for host, _ in chunk if host not in reported))
+                reported.update(hosts)
+                if hosts:
+                    pages = store.client.hmget(store.key("pages"), hosts)
+                    yield from self._hosts({host: 0 for host, known in zip(hosts, pages, strict=True) if not known})
 
     def waiting_hosts(self) -> Iterator[str]:
         """Yield the hosts that have queued URLs and are not set aside, as a stream."""
@@ -244,8 +256,7 @@ class Reports:
         """
         store = self._store
         with store.guarded():
-            seconds, micros = store.client.time()
-            now = seconds * 1000 + micros // 1000
+            now = store.now_ms()
             parked = {host for host, _ in islice(store.client.zscan_iter(store.key("parked")), looked_at)}
             ready = [(host, "", False) for host, _ in islice(self._queued_hosts(), 2 * looked_at)]
             aside = islice(store.client.hscan_iter(store.key("aside")), looked_at)
@@ -289,12 +300,11 @@ class Reports:
         """Return the queue of one host, which may be empty."""
         store = self._store
         with store.guarded():
-            seconds, micros = store.client.time()
+            now = store.now_ms()
             queued = int(store.client.zcard(store.key(f"q:{host}")))
             aside = store.client.hget(store.key("aside"), host) or b""
             is_beyond = bool(store.client.sismember(store.key("beyond"), host))
             state = store.client.hmget(store.host_key(host), "d", "n", "j", "f", "e", "b")
-        now = seconds * 1000 + micros // 1000
         return self._queue(host, queued, aside.decode("utf-8", "replace"), is_beyond, state, now)
 
     def _queue(
@@ -316,15 +326,14 @@ class Reports:
             pipeline = store.client.pipeline(transaction=False)
             pipeline.get(store.key("groupdef"))
             pipeline.hgetall(store.key("groups"))
-            pipeline.time()
-            text, fields, (seconds, micros) = pipeline.execute()
+            text, fields = pipeline.execute()
+            now = store.now_ms()
             defined = GroupList.unpacked(text or b"[]").groups
             for each in (store, renders):
                 for number in range(len(defined)):
                     first = number * _TURNS
                     pipeline.zcount(each.key("parked"), first, f"({first + _TURNS}")
             counts = pipeline.execute() if defined else []
-        now = seconds * 1000 + micros // 1000
         reports = []
         for number, group in enumerate(defined):
             name = group.name.encode()
@@ -355,7 +364,6 @@ class Reports:
         mark, store = self._store.fingerprint(url), self._store
         with store.guarded():
             pipeline = store.client.pipeline(transaction=False)
-            pipeline.time()
             pipeline.hget(store.key("revisits"), mark.id)
             pipeline.zscore(store.key("due"), mark.id)
             pipeline.hget(store.key("state"), "dueshift")
@@ -363,10 +371,10 @@ class Reports:
             pipeline.zscore(store.key("retry"), mark.id)
             pipeline.hexists(store.key("u"), mark.id)
             pipeline.sismember(store.key(f"seen:{mark.bucket}"), mark.id)
-            (seconds, micros), kept, due, shift, leased, rests, is_open, is_seen = pipeline.execute()
+            kept, due, shift, leased, rests, is_open, is_seen = pipeline.execute()
         if not is_seen:
             return None
-        now = seconds * 1000 + micros // 1000
+        now = store.now_ms()
         last, _, packed = (kept or b"").partition(b"\n")[0].decode().partition(" ")
         state = "visited" if leased is not None else "resting" if rests is not None else "queued" if is_open else ""
         due_seconds = 0.0 if state else None
@@ -428,13 +436,18 @@ class Reports:
                 if state == ("leased" if leased is not None else "excluded" if is_aside else "queued"):
                     yield UrlReport(state, unpack(record))
 
-    def _host(self, host: bytes, pages: int) -> HostReport:
-        store, name = self._store, host.decode()
+    def _hosts(self, pages: Mapping[bytes, int]) -> Iterator[HostReport]:
+        """Yield these hosts, given with their documents."""
+        store = self._store
         with store.guarded():
-            fetched = int(store.client.hget(store.key("hostbytes"), host) or 0)
-            queued = int(store.client.zcard(store.key(f"q:{name}")))
-            aside = store.client.hget(store.key("aside"), host)
-        return HostReport(name, pages, fetched, queued, aside.decode() if aside else None)
+            pipeline = store.client.pipeline(transaction=False)
+            for host in pages:
+                pipeline.hget(store.key("hostbytes"), host)
+                pipeline.zcard(store.key(f"q:{host.decode()}"))
+                pipeline.hget(store.key("aside"), host)
+            answers = pipeline.execute()
+        for (host, documents), (fetched, queued, aside) in zip(pages.items(), batched(answers, 3), strict=True):
+            yield HostReport(host.decode(), documents, int(fetched or 0), queued, aside.decode() if aside else None)
 
     def _waits(self, hosts: Sequence[Any], urls: Sequence[Any]) -> Iterator[Wait]:
         """Yield the waiting hosts and the resting URLs in the answer of progress.lua."""
@@ -492,6 +505,16 @@ def lag_quantile(renders: Mapping[int, int], share: float) -> float | None:
         if reached >= wanted:
             return round(2 ** ((step + 1) / _LAG_STEPS) / 1000, 3)
     return None
+
+
+def _seed_report(line: bytes) -> SeedReport:
+    state, code, redirect, url = line.decode("utf-8", "replace").split("\n", 3)
+    return SeedReport(url, state, int(code), redirect or None)
+
+
+def _rejected_seed(line: bytes) -> RejectedSeed:
+    reason, rule, url = line.decode("utf-8", "replace").split("\n", 2)
+    return RejectedSeed(url, reason, rule)
 
 
 def _group_wait(name: bytes, seconds: float) -> Wait:

@@ -10,7 +10,8 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 | `gf:{SHARD}:JOB` | string | the job as JSON; the job exists as long as this key |
 | `gf:{SHARD}:=jobs` | set | names of all jobs |
 | `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
-`unseen` URLs that are no longer seen |
+`unseen` URLs that are no longer seen; `seeding` while seeds are still read, and how many seeds of the file have their \
+prefixes stored (`scoped`) and are queued (`seeded`) |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
 | `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check |
 | `…:JOB:q:HOST` | zset | URL ids by (priority, depth, sequence) |
@@ -24,8 +25,9 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 | `…:JOB:astray` | hash | seed that was rejected, or whose redirect was, to reason, rule, URL |
 | `…:JOB:pages` `…:hostbytes` | hash | number of documents, and bytes, by host |
 | `…:JOB:seen:NNNN` | set | fingerprints of eight bytes, which Redis packs as integer sets |
-| `…:JOB:seeds` `…:scope` | hash, list | report of each seed; URLs to which seeds redirect, and \
-patterns that operators reject, each behind a `!` |
+| `…:JOB:prefix:NNNN` | set | SURT prefixes of the seeds as numbers of eight bytes, which Redis packs as integer sets |
+| `…:JOB:seeds` `…:scope` | hash, list | report of each seed; changes of the scope of the running job: `+` for \
+more prefixes, and patterns that operators reject, each behind a `!` |
 | `…:JOB:added` | list | seeds that were added to the running job |
 | `…:JOB:view` | string | the progress view of the running command, as JSON |
 | `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
@@ -83,6 +85,7 @@ _NAMES: Final = (
 )
 _CALLED: Final = {"links": ("add", "reject")}
 """The scripts that a script calls."""
+PREFIXES: Final = "prefix"
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
 _CHUNK: Final = 1000
@@ -129,6 +132,7 @@ class Store:
         self.root = f"gf:{{{shard}}}:{job}"
         self._jobs = _jobs_key(shard)
         self._address = without_secrets(url)
+        self._is_cluster = is_cluster(url)
         self.seen = SeenRules()
         """The rules by which the job takes URLs for the same one."""
         with self.guarded():
@@ -169,6 +173,13 @@ class Store:
             )
         return answer
 
+    def now_ms(self) -> int:
+        """Return the clock of the Redis that has the job, in milliseconds. Of a cluster, each server has its own."""
+        with self.guarded():
+            own = {"target_nodes": self.client.get_node_from_key(self.root)} if self._is_cluster else {}
+            seconds, micros = self.client.time(**own)
+        return int(seconds) * 1000 + int(micros) // 1000
+
     @contextmanager
     def guarded(self) -> Iterator[None]:
         """Turn errors of Redis into FrontierUnavailable."""
@@ -190,8 +201,8 @@ class Store:
                 *self.client.smembers(self.key("beyond")),
             }
             queues = (self.key(f"q:{host.decode()}") for host in hosts)
-            seen = (self.key(f"seen:{bucket}") for bucket in range(BUCKETS))
-            for chunk in batched((self.root, *map(self.key, _NAMES), *queues, *seen), _CHUNK):
+            sets = (self.key(f"{name}:{bucket}") for name in ("seen", PREFIXES) for bucket in range(BUCKETS))
+            for chunk in batched((self.root, *map(self.key, _NAMES), *queues, *sets), _CHUNK):
                 self.client.unlink(*chunk)
             self.client.srem(self._jobs, self.job)
 

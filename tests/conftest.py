@@ -15,6 +15,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from support.processes import fork_server
 from support.processes.machine_needs import chromium, free_port
+from support.stores.redis_cluster import RedisCluster, SharedCluster
 from support.stores.redis_server import RedisServer
 
 from admin.demo.garden import GardenSite
@@ -33,6 +34,12 @@ hypothesis_settings.load_profile("ghostfleet")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--redis",
+        choices=("one", "cluster"),
+        default="one",
+        help="what tests/frontier and tests/dedupdb run on: one server, or a cluster of three",
+    )
     parser.addoption("--slow", action="store_true", help="run the fault and load tests in their long form too")
 
 
@@ -108,8 +115,13 @@ def port() -> int:
 
 
 @pytest.fixture(scope="session")
-def _redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+def _redis(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    folder = tmp_path_factory.mktemp("redis")
+    if request.config.getoption("--redis") == "cluster":
+        with RedisCluster(folder) as cluster:
+            yield SharedCluster(cluster)
+        return
+    with RedisServer(folder) as server:
         yield server
 
 

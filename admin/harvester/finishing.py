@@ -167,7 +167,7 @@ class Finishing:
                 tally.add(line)
                 if line.code > 0 and (name := line.extra.get("warcFilename")):
                     objects_by_file[str(name)] += 1
-            report = run.report()
+            report = {**run.report(), "seeds": list(run.seed_ends())}
         run_state = run.state if run is not None else None
         loss = loss_of_files(state.seen_objects, tally.total.objects, self._removed(objects_by_file))
         error = loss if loss.short else harvest_error(state, run_state, self._last_words())
@@ -214,14 +214,15 @@ class Finishing:
 
     def _write_reports(self, run: Run) -> Run:
         """Write the reports that a crawl which was killed could not write, from its crawl.log."""
-        tally = JobTally(run.seeds())
+        tally = JobTally()
         for line in LogFollower(run.crawl_log).lines():
             tally.add(line)
         reason = self.folder.state.reason or "its process was killed"
         how = JobEnding(JobState.INTERRUPTED, reason)
         ended = iso_date(now_micros())
         facts = JobFacts(
-            run.state.name, f"{how.state} ({reason})", run.state.seconds, {}, run.state.started, ended, how
+            *(run.state.name, f"{how.state} ({reason})", run.state.seconds, {}, run.state.started, ended, how),
+            seeds=run.seeds(),
         )
         write_reports(run.folder, tally, facts)
         run.save_report(report_json(tally, facts))

@@ -22,9 +22,10 @@ from admin.jobs.progress import PlainDisplay
 from admin.jobs.runs import Run, RunError
 from archive.settings.load import Settings
 from archive.settings.values.redacted import HIDDEN, shown
-from frontier.definition.job import JobError, Seed
+from frontier.definition.job import JobError
 from frontier.definition.profile import make_profile, with_lists_of
 from frontier.definition.rules.list_files import LIST_FOLDER
+from frontier.definition.seeds import SeedFile
 from frontier.store import FrontierUnavailable
 
 INTERRUPTED: Final = 130
@@ -92,8 +93,8 @@ def _definition(folder: Path, collection: str, job_name: str, lists: Path) -> De
     try:
         profile: dict[str, Any] = json.loads((folder / PROFILE_FILE).read_text("utf-8"))
         made = make_profile(profile, "the profile of the job")
-        seeds = tuple(Seed.parse(line) for line in (folder / SEEDS_FILE).read_text("utf-8").splitlines())
-        return Definition(collection, job_name, seeds, with_lists_of(made, lists))
+        (folder / SEEDS_FILE).stat()
+        return Definition(collection, job_name, SeedFile(folder / SEEDS_FILE), with_lists_of(made, lists))
     except (OSError, ValueError) as error:
         raise CannotBegin(str(error)) from error
 

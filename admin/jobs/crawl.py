@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from admin.fleet import home_folder, logs
@@ -26,8 +25,10 @@ from admin.jobs.interrupts import Interrupts
 from admin.jobs.logins import make_logins
 from admin.jobs.meter import Meter
 from admin.jobs.progress import Display
-from admin.jobs.reports import JobFacts, report_json, write_rejected, write_reports
+from admin.jobs.reports import JobFacts, report_json, seed_rows, write_rejected, write_reports
 from admin.jobs.runs import Run, locked, resume_or_create
+from admin.jobs.seed_ends import SpooledEnds
+from admin.jobs.seed_queueing import SeedNotes, SeedQueueing
 from admin.jobs.states import HostState, JobState
 from admin.jobs.summary import Summary, summarise
 from admin.jobs.tally import JobTally
@@ -37,8 +38,9 @@ from archive.program_name import command
 from archive.rotated_log import removed_parts
 from archive.settings.load import Settings
 from browsers.visitor_choice import needs_renders
-from frontier.definition.job import Job, Seed
+from frontier.definition.job import Job
 from frontier.definition.rules.list_files import LIST_FOLDER
+from frontier.definition.seeds import SeedFile
 from frontier.lease import JobProgress
 from frontier.links.log import FILE_NAME as LINK_FILE
 from frontier.links.log import LinkLog
@@ -102,7 +104,7 @@ class Crawl:
             return self._attempt(run)
 
     def _attempt(self, run: Run) -> Summary:
-        meter = Meter(run.state.name, run.crawl_log, JobTally([seed.url for seed in self._definition.seeds]))
+        meter = Meter(run.state.name, run.crawl_log, JobTally())
         try:
             addresses = self._fleet.start()
             self._log_in(addresses)
@@ -116,11 +118,9 @@ class Crawl:
                 ended="",
                 missing=(),
             )
-            profile = self._definition.profile.model_dump(mode="json", exclude_defaults=True)
-            meter.tally.add_seeds(seed.url for seed in frontier.job.seeds)
-            run.save_definition(list(meter.tally.seeds), profile)
             actions = ActionFolder(run.folder, frontier, self._display.note)
             actions.prepare()
+            seeds = SeedQueueing(frontier, len(run.seeds()))
             self._start_workers(run, frontier)
         except BaseException:
             self._fleet.stop(lambda: True)
@@ -134,18 +134,18 @@ class Crawl:
             self._interrupts,
             start_render_workers=lambda at_once: self._start_render_workers(run, frontier, at_once),
             take_actions=actions.look,
+            seeds=seeds,
         )
         try:
-            ending, remaining = self._work(watch, frontier, meter, run.folder)
+            ending, remaining = self._work(watch, frontier, meter, run, seeds)
             if left := actions.left():
                 self._display.note(f"not taken from {run.folder / ACTION_FOLDER}: {', '.join(left[:_NAMED_FILES])}")
         finally:
+            seeds.stop()
             self._fleet.stop_workers(self._interrupts.asked_to_hurry)
             _release_leases(frontier)
             frontier.close()
             self._fleet.stop(self._interrupts.asked_to_hurry)
-        if len(meter.tally.seeds) > len(frontier.job.seeds):  # `job add-seed` added some
-            run.save_definition(list(meter.tally.seeds), profile)
         if self._fleet.failures and not self._interrupts.asked_to_hurry():
             reason = "; ".join(self._fleet.failures)
             ending = replace(ending, state=JobState.FAILED, reason=reason, missing=(*ending.missing, reason))
@@ -166,13 +166,16 @@ class Crawl:
     def _open(self, run: Run, addresses: Addresses) -> Frontier:
         """Return the frontier with the job and its queued seeds."""
         definition, settings = self._definition, self._settings
-        saved = [Seed(url=url) for url in run.seeds()] if run.resumed else []  # includes those of `job add-seed`
-        seeds = tuple(dict.fromkeys((*definition.seeds, *saved)))
+        run.append_seeds(seed.url for seed in definition.seeds)
+        run.save_profile(definition.profile.model_dump(mode="json", exclude_defaults=True))
+        seeds = run.seeds()
         job = Job(name=run.state.name, collection=definition.collection, seeds=seeds, profile=definition.profile)
         frontier = Frontier(addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         if settings.logs.links == "on":
             frontier.link_log = LinkLog(run.folder, settings.logs)
-        was_there = frontier.open_job(lists=settings.home / LIST_FOLDER)
+        told = SeedNotes(self._display.note, "reading the scope of the seeds", len(seeds))
+        was_there = frontier.begin_job(lists=settings.home / LIST_FOLDER, told=told)
+        run.append_seeds(frontier.added_seeds(0))  # those of a killed command
         frontier.controls.release()  # the disk watch sets a hold again if it must; the pause of an operator stays
         if why := frontier.reports.progress().paused:
             self._display.note(
@@ -221,7 +224,7 @@ class Crawl:
         )
 
     def _work(
-        self, watch: JobWatch, frontier: Frontier, meter: Meter, folder: Path
+        self, watch: JobWatch, frontier: Frontier, meter: Meter, run: Run, seeds: SeedQueueing
     ) -> tuple[JobEnding, dict[str, int]]:
         """Wait until the work ends; return the ending, and the number of queued URLs by host.
 
@@ -229,19 +232,29 @@ class Crawl:
         """
         try:
             watch.wait_until_over()
+            seeds.stop()
             watch.finish_visits()
-            _release_leases(frontier)
-            facts = _facts(frontier)
-            watch.progress = facts.progress
-            write_rejected(folder, frontier.reports.rejected())
-            meter.read_log()
-            limits = frontier.stored_job().profile.limits  # an operator may have changed them
-            ending = decide_ending(facts, limits, meter.tally, interrupted=self._interrupts.asked_to_stop)
+            ending, remaining = watch.ask(lambda: self._ending(watch, frontier, meter, run, seeds.left))
             if _is_over(ending) or self._is_supervised:
-                frontier.forget()
+                watch.ask(frontier.forget)
         except _FLEET_FAILURES as error:
             meter.read_log()
             return fleet_failed(str(error), meter.tally), {}
+        return ending, remaining
+
+    def _ending(
+        self, watch: JobWatch, frontier: Frontier, meter: Meter, run: Run, unqueued: int
+    ) -> tuple[JobEnding, dict[str, int]]:
+        """Ask the frontier how the job ended. This can be repeated when Redis fails in between."""
+        _release_leases(frontier)
+        run.append_seeds(frontier.added_seeds(0))
+        facts = _facts(frontier, run.seeds(), unqueued)
+        watch.progress = facts.progress
+        write_rejected(run.folder, frontier.reports.rejected())
+        meter.read_log()
+        limits = frontier.stored_job().profile.limits  # an operator may have changed them
+        is_interrupted = self._interrupts.asked_to_stop
+        ending = decide_ending(facts, limits, meter.tally, interrupted=is_interrupted, keep=SpooledEnds)
         return ending, {host.host: host.queued for host in facts.hosts if host.queued}
 
     def _end(
@@ -254,10 +267,12 @@ class Crawl:
         status = f"{ending.state} ({ending.reason})" if ending.reason else ending.state.value
         removed = tuple(removed_parts(run.folder / LINK_FILE))
         facts = JobFacts(
-            run.state.name, status, seconds, remaining, run.state.started, ended, ending, progress, removed
+            *(run.state.name, status, seconds, remaining, run.state.started, ended, ending, progress),
+            seeds=run.seeds(),
+            removed_links=removed,
         )
         write_reports(run.folder, meter.tally, facts)
-        run.save_report(report_json(meter.tally, facts))
+        run.save_report(report_json(meter.tally, facts), seed_rows(meter.tally, ending))
         run = run.save(
             status=ending.state,
             reason=ending.reason,
@@ -273,13 +288,13 @@ class Crawl:
         return summarise(run, meter.tally, progress, ending, self._settings)
 
 
-def _facts(frontier: Frontier) -> FrontierFacts:
+def _facts(frontier: Frontier, seeds: SeedFile, unqueued: int) -> FrontierFacts:
     """Return the frontier's counts of the job, and its reports about hosts and seeds."""
     return FrontierFacts(
         progress=frontier.reports.progress(),
         hosts=list(frontier.reports.hosts()),
-        seeds={seed.url: seed for seed in frontier.reports.seeds()},
-        astray=frontier.reports.rejected_seeds(),
+        seeds=frontier.reports.facts_of_seeds(seeds.urls()),
+        unqueued=unqueued,
         switched_off=frontier.reports.switched_off_patterns(),
     )
 

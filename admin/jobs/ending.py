@@ -7,7 +7,7 @@ only. The summary, `job show`, the reports and the exit code all show the `JobEn
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -21,11 +21,12 @@ from archive.url import host_of
 from frontier.definition.job import Limits
 from frontier.definition.scope import CHAINS, MAX_CHAIN, MAX_LISTS, REDIRECT_CHAIN
 from frontier.lease import JobProgress, RenderProgress
-from frontier.reports import HostReport, RejectedSeed, SeedReport
+from frontier.reports import HostReport, RejectedSeed, SeedFacts, SeedReport
 
 _ASIDE: Final = (HostState.LIMIT, HostState.FAILING, HostState.ASIDE)
 _SHOWN: Final = 10
 """The largest number of hosts, and of seeds, that are named; the others are counted. The reports name all."""
+_MOST_REASONS: Final = 1_000
 _LIMIT_OF_HOST: Final = "limit-host-pages"
 _FAILING: Final = "failing"
 _SECONDS: Final = " seconds"
@@ -50,10 +51,10 @@ class FrontierFacts:
 
     progress: JobProgress
     hosts: Sequence[HostReport] = ()
-    seeds: Mapping[str, SeedReport] | None = None
-    """The reports about seeds, by URL."""
-    astray: Mapping[str, RejectedSeed] | None = None
-    """The seeds that the scope rejects, or whose redirects it rejects, by URL."""
+    seeds: Iterable[SeedFacts] = ()
+    """The facts about each seed, in the order in which the seeds were given. They are read once."""
+    unqueued: int = 0
+    """Number of the seeds that were not queued before the end."""
     switched_off: Mapping[str, str] = field(default_factory=dict)
     """The patterns that were switched off, as their search took too long, each with such a URL."""
 
@@ -103,8 +104,8 @@ class JobEnding:
 
     state: JobState
     reason: str = ""
-    seeds: tuple[SeedEnd, ...] = ()
-    """All seeds, in the order in which they were given."""
+    seeds: Iterable[SeedEnd] = ()
+    """All seeds, in the order in which they were given. They can be read any number of times."""
     hosts: tuple[HostEnd, ...] = ()
     """All hosts that the frontier knows."""
     left: int = 0
@@ -120,28 +121,38 @@ class JobEnding:
         return EXIT_CODES[self.state]
 
 
-def decide_ending(facts: FrontierFacts, limits: Limits, tally: JobTally, *, interrupted: bool) -> JobEnding:
+def decide_ending(
+    facts: FrontierFacts,
+    limits: Limits,
+    tally: JobTally,
+    *,
+    interrupted: bool,
+    keep: Callable[[Iterable[SeedEnd]], Iterable[SeedEnd]] = tuple,
+) -> JobEnding:
     """Return the ending of a job whose workers have ended.
+
+    `keep` gets the ends of all seeds, and returns them so that they can be read any number of times.
 
     The first of these cases that applies decides: URLs are queued (`interrupted`, `stopped`, `limit`); no seed
     gave a good answer (`failed`); hosts were set aside at their limit (`limit`); something is missing (`gaps`);
     `finished`.
     """
     progress = facts.progress
-    seeds = tuple(_seed_ends(facts, tally))
+    seeds = keep(_seed_ends(facts, tally))
+    totals = _SeedTotals.of(seeds)
     hosts = tuple(_host_ends(facts.hosts))
     renders = progress.renders
-    queued = progress.queued + progress.leased + renders.depth
-    left = progress.queued + progress.leased + sum(host.left for host in hosts if host.state in _ASIDE)
+    queued = progress.queued + progress.leased + renders.depth + facts.unqueued
+    left = progress.queued + progress.leased + facts.unqueued + sum(host.left for host in hosts if host.state in _ASIDE)
     missing = (
-        *_left_lines(progress, limits, interrupted=interrupted),
-        *_seed_lines(seeds),
+        *_left_lines(progress, limits, facts.unqueued, interrupted=interrupted),
+        *totals.lines(),
         *_host_lines(hosts),
         *_url_lines(progress),
         *_chain_lines(progress),
         *_render_lines(renders),
     )
-    state, reason = _state(queued, progress, limits, seeds, hosts, missing, interrupted=interrupted)
+    state, reason = _state(queued, progress, limits, totals, hosts, missing, interrupted=interrupted)
     return JobEnding(state, reason, seeds, hosts, left, (*missing, *ghost_lines(tally)), facts.switched_off)
 
 
@@ -182,7 +193,7 @@ def _state(
     queued: int,
     progress: JobProgress,
     limits: Limits,
-    seeds: Sequence[SeedEnd],
+    seeds: _SeedTotals,
     hosts: Sequence[HostEnd],
     missing: Sequence[str],
     *,
@@ -190,8 +201,8 @@ def _state(
 ) -> tuple[JobState, str]:
     if queued:
         return _why_cut_off(progress, limits, interrupted=interrupted)
-    if not has_good_answer((seed.state, seed.code) for seed in seeds):
-        return JobState.FAILED, _why_no_seed(seeds)
+    if not seeds.has_good_answer:
+        return JobState.FAILED, seeds.why_none()
     at_limit = [host for host in hosts if host.state is HostState.LIMIT and host.left]
     if at_limit:
         return JobState.LIMIT, f"{limits.host_pages} pages of a host, on {counted(len(at_limit), 'host')}"
@@ -216,13 +227,6 @@ def _limit(progress: JobProgress, limits: Limits) -> str:
     return f"{limits.seconds:.0f}{_SECONDS}" if limits.seconds is not None else "a limit"
 
 
-def _why_no_seed(seeds: Sequence[SeedEnd]) -> str:
-    reasons = dict.fromkeys(status_text(seed.code) if _code_is_enough(seed) else seed.text for seed in seeds)
-    shown = list(reasons)[:_SHOWN]
-    more = f", and {counted(len(reasons) - len(shown), 'more reason')}" if len(reasons) > len(shown) else ""
-    return f"no seed could be captured: {', '.join(shown)}{more}"
-
-
 def _code_is_enough(seed: SeedEnd) -> bool:
     return seed.state not in (SeedState.REDIRECTED_OUT, SeedState.REJECTED, SeedState.ASIDE)
 
@@ -231,12 +235,11 @@ def _code_is_enough(seed: SeedEnd) -> bool:
 
 
 def _seed_ends(facts: FrontierFacts, tally: JobTally) -> Iterator[SeedEnd]:
-    reports, astray = facts.seeds or {}, facts.astray or {}
     aside = {host.host for host in facts.hosts if host.aside}
-    for url, outcome in tally.seeds.items():
-        report = reports.get(url)
+    for each in facts.seeds:
+        url, report, outcome = each.url, each.report, tally.seed(each.url)
         code = outcome.final_code if outcome.redirect else (report.code if report and report.code else outcome.code)
-        yield _seed_end(url, code, report, astray.get(url), is_aside=host_of(url) in aside)
+        yield _seed_end(url, code, report, each.astray, is_aside=host_of(url) in aside)
 
 
 def _seed_end(
@@ -261,15 +264,44 @@ def _rule(astray: RejectedSeed) -> str:
     return f"{astray.reason} ({astray.rule})" if astray.rule else astray.reason
 
 
-def _seed_lines(seeds: Sequence[SeedEnd]) -> Iterator[str]:
-    missing = [seed for seed in seeds if seed.state not in (SeedState.ANSWERED, SeedState.WAITING)]
-    for seed in missing[:_SHOWN]:
-        yield f"seed {seed.url} {seed.text}" if _is_clause(seed) else f"seed {seed.url}: {seed.text}"
-    if len(missing) > _SHOWN:
-        yield f"{counted(len(missing) - _SHOWN, 'more seed')}; seeds-report.txt names them"
-    waiting = sum(seed.state is SeedState.WAITING for seed in seeds)
-    if waiting:
-        yield f"{counted(waiting, 'seed')} not fetched yet"
+@dataclass(slots=True)
+class _SeedTotals:
+    """The totals of all seeds name a few of them, so that their memory does not grow with the number of seeds."""
+
+    has_good_answer: bool = False
+    waiting: int = 0
+    missing: int = 0
+    named: list[SeedEnd] = field(default_factory=list)
+    reasons: dict[str, None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, seeds: Iterable[SeedEnd]) -> _SeedTotals:
+        totals = cls()
+        for seed in seeds:
+            totals.has_good_answer = totals.has_good_answer or has_good_answer([(seed.state, seed.code)])
+            totals.waiting += seed.state is SeedState.WAITING
+            if len(totals.reasons) < _MOST_REASONS:
+                totals.reasons[status_text(seed.code) if _code_is_enough(seed) else seed.text] = None
+            if seed.state not in (SeedState.ANSWERED, SeedState.WAITING):
+                totals.missing += 1
+                if len(totals.named) < _SHOWN:
+                    totals.named.append(seed)
+        return totals
+
+    def lines(self) -> Iterator[str]:
+        """Yield what is missing."""
+        for seed in self.named:
+            yield f"seed {seed.url} {seed.text}" if _is_clause(seed) else f"seed {seed.url}: {seed.text}"
+        if self.missing > len(self.named):
+            yield f"{counted(self.missing - len(self.named), 'more seed')}; seeds-report.txt names them"
+        if self.waiting:
+            yield f"{counted(self.waiting, 'seed')} not fetched yet"
+
+    def why_none(self) -> str:
+        """Return why no seed gave a good answer."""
+        shown = list(self.reasons)[:_SHOWN]
+        more = len(self.reasons) - len(shown)
+        return f"no seed could be captured: {', '.join(shown)}{f', and {counted(more, "more reason")}' if more else ''}"
 
 
 def _is_clause(seed: SeedEnd) -> bool:
@@ -304,8 +336,8 @@ def _host_lines(hosts: Sequence[HostEnd]) -> Iterator[str]:
 # -- URLs
 
 
-def _left_lines(progress: JobProgress, limits: Limits, *, interrupted: bool) -> Iterator[str]:
-    queued, renders = progress.queued + progress.leased, progress.renders.depth
+def _left_lines(progress: JobProgress, limits: Limits, unqueued: int, *, interrupted: bool) -> Iterator[str]:
+    queued, renders = progress.queued + progress.leased + unqueued, progress.renders.depth
     if queued or renders:
         state, reason = _why_cut_off(progress, limits, interrupted=interrupted)
         why = {JobState.INTERRUPTED: "the job was interrupted", JobState.STOPPED: f"the job was stopped ({reason})"}

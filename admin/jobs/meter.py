@@ -35,7 +35,16 @@ class Meter:
         for line in self._log.lines():
             self.tally.add(line)
 
-    def view(self, progress: JobProgress, *, restarts: int, stopping: bool, renders_lag: bool = False) -> View:
+    def view(
+        self,
+        progress: JobProgress,
+        *,
+        restarts: int,
+        stopping: bool,
+        renders_lag: bool = False,
+        seeds: int = 0,
+        seeds_queued: int = 0,
+    ) -> View:
         """Return the current view of the job."""
         self.read_log()
         everything = self.tally.all
@@ -62,6 +71,8 @@ class Meter:
             render_oldest_seconds=progress.renders.oldest_seconds,
             render_p95_seconds=progress.renders.p95_seconds,
             renders_lag=renders_lag,
+            seeds=seeds,
+            seeds_queued=seeds_queued,
         )
 
     def _rate(self, urls: int) -> float:

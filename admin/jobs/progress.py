@@ -58,6 +58,10 @@ class View:
     """The time that 95 of 100 rendered pages did not exceed between fetch and render; None before the first render."""
     renders_lag: bool = False
     """A page has waited too long for its render."""
+    seeds: int = 0
+    """All seeds of the job."""
+    seeds_queued: int = 0
+    """The seeds that were read from the list of seeds and queued."""
 
     @property
     def duplicate_share(self) -> float:
@@ -178,8 +182,7 @@ def one_line(view: View) -> str:
         human_bytes(view.bytes),
         f"{view.duplicate_share:.0%} duplicates",
     ]
-    if rendered := renders_text(view):
-        parts.append(rendered)
+    parts += filter(None, [renders_text(view), seeds_text(view)])
     if waiting := waiting_text(view):
         parts.append(waiting)
     parts += [f"{count} × {kind}" for kind, count in view.errors.items()]
@@ -199,6 +202,14 @@ def renders_text(view: View) -> str:
     lag = f" (95% within {clock(view.render_p95_seconds)})" if view.render_p95_seconds is not None else ""
     behind = ", lagging behind" if view.renders_lag else ""
     return f"{counted(view.renders, 'render')} queued{oldest}, {view.rendered} rendered{lag}{behind}"
+
+
+def seeds_text(view: View) -> str:
+    """Return `seeds 12% queued (120,000 of 1,000,000)`; empty when all seeds are queued."""
+    if view.seeds_queued >= view.seeds:
+        return ""
+    share = view.seeds_queued / view.seeds
+    return f"seeds {share:.0%} queued ({view.seeds_queued:,} of {view.seeds:,})"
 
 
 def waiting_text(view: View) -> str:
@@ -262,6 +273,7 @@ def _rows(view: View) -> list[tuple[str, str]]:
         ("hosts waiting", str(view.hosts_waiting)),
         *(("", wait) for wait in view.waits),
         *([("renders", renders_text(view))] if renders_text(view) else []),
+        *([("seeds", seeds_text(view).removeprefix("seeds "))] if seeds_text(view) else []),
         *([("restarts", str(view.restarts))] if view.restarts else []),
         *([("paused", f"for {clock(view.paused_seconds)} ({view.paused})")] if view.paused else []),
     ]

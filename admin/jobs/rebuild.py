@@ -30,7 +30,7 @@ from archive.warc.reader import read_record
 from browsers.links.documents import links_of, may_have_links
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.query import KeyRange, Query
-from frontier.definition.job import Job, JobError, Seed
+from frontier.definition.job import Job, JobError
 from frontier.definition.profile import load_profile
 from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.definition.scope import LINK_HOPS, Accepted, Candidate, is_embedded
@@ -332,8 +332,8 @@ def _definition(target: FoundJob) -> Job:
     run = target.run
     assert run is not None
     profile = run.folder / PROFILE_FILE
-    seeds = tuple(dict.fromkeys(Seed(url=url) for url in run.seeds()))
-    if not seeds or not profile.exists():
+    seeds = run.seeds()
+    if not len(seeds) or not profile.exists():
         raise JobError(f"{run.folder} has no seeds.txt and no profile.json; start the job again with its own options")
     return Job(name=run.state.name, collection=run.state.collection, seeds=seeds, profile=load_profile(profile))
 

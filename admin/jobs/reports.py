@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
 from admin.jobs.ending import JobEnding
 from admin.jobs.states import HostState, JobState
-from admin.jobs.tally import HostCount, JobTally, SourceCount
+from admin.jobs.tally import HostCount, JobTally
 from archive.files import replacement
 from archive.rotated_log import RemovedPart
+from frontier.definition.seeds import Seeds
 from frontier.lease import JobProgress, RenderProgress
 from frontier.links.rejections import SLOW_PATTERN
 from frontier.reports import RejectedLink
@@ -37,6 +38,7 @@ class JobFacts:
     """The final states."""
     progress: JobProgress | None = None
     """The frontier's counts; None when the frontier could not be asked."""
+    seeds: Seeds = ()
     removed_links: tuple[RemovedPart, ...] = ()
     """Files of links.log that were removed, since the log may have only so many."""
 
@@ -45,12 +47,12 @@ def write_reports(folder: Path, tally: JobTally, facts: JobFacts) -> list[Path]:
     """Write the reports into the job's folder, each atomically; return their paths."""
     reports = {
         "crawl-report.txt": crawl_report(tally, facts),
-        "seeds-report.txt": seeds_report(tally),
+        "seeds-report.txt": seeds_report(tally, facts.seeds),
         "hosts-report.txt": hosts_report(tally, facts.remaining),
         "mimetype-report.txt": mimetype_report(tally),
         "responsecode-report.txt": responsecode_report(tally),
         "frontier-summary-report.txt": frontier_report(facts),
-        "seed-totals-report.txt": seed_totals_report(tally, facts.ending),
+        "seed-totals-report.txt": seed_totals_report(tally, facts),
         "warc-files-report.txt": files_report(tally),
     }
     return [_write(folder / name, lines) for name, lines in reports.items()]
@@ -65,12 +67,13 @@ def write_rejected(folder: Path, links: Iterable[RejectedLink]) -> Path:
     return _write(folder / "rejected-links.txt", chain(["[reason] [rule] [url] [via]"], lines))
 
 
-def seeds_report(tally: JobTally) -> Iterator[str]:
+def seeds_report(tally: JobTally, seeds: Seeds) -> Iterator[str]:
     """Yield one line per seed: `[code] [status] [seed] [redirect]`."""
     yield "[code] [status] [seed] [redirect]"
-    for seed, outcome in tally.seeds.items():
+    for seed in seeds:
+        outcome = tally.seed(seed.url)
         status = "CRAWLED" if outcome.was_crawled else "NOTCRAWLED"
-        yield f"{outcome.code} {status} {seed} {outcome.redirect}".rstrip()
+        yield f"{outcome.code} {status} {seed.url} {outcome.redirect}".rstrip()
 
 
 def frontier_report(facts: JobFacts) -> Iterator[str]:
@@ -110,13 +113,13 @@ def render_lines(renders: RenderProgress) -> Iterator[str]:
             yield f"renders {name}: {'-' if seconds is None else conventional_duration(seconds)}"
 
 
-def seed_totals_report(tally: JobTally, ending: JobEnding) -> Iterator[str]:
+def seed_totals_report(tally: JobTally, facts: JobFacts) -> Iterator[str]:
     """Yield the totals of the URLs that each seed led to: `[#urls] [#bytes] [#failed-tries] [state] [seed]`."""
     yield "[#urls] [#bytes] [#failed-tries] [state] [seed]"
-    states = {seed.url: seed.state for seed in ending.seeds}
-    for seed in tally.seeds:
-        count = tally.sources.get(seed, SourceCount())
-        yield f"{count.total.urls} {count.total.bytes} {count.failed} {states.get(seed, '-')} {seed}"
+    # A fleet that failed leaves no states.
+    for seed, end in zip_longest(facts.seeds, facts.ending.seeds):
+        count = tally.seed(seed.url)
+        yield f"{count.urls} {count.bytes} {count.failed} {end.state if end else '-'} {seed.url}"
 
 
 def files_report(tally: JobTally) -> Iterator[str]:
@@ -127,15 +130,11 @@ def files_report(tally: JobTally) -> Iterator[str]:
 
 
 def report_json(tally: JobTally, facts: JobFacts) -> dict[str, Any]:
-    """Return the content of report.json: final states, counts of the frontier, totals by seed, WARC files."""
+    """Return the content of report.json: final states, counts of the frontier, WARC files."""
     ending, progress = facts.ending, facts.progress
     return {
         "exit_code": ending.exit_code,
         "frontier": None if progress is None else _counts(progress, ending),
-        "seeds": [
-            {**asdict(seed), "text": seed.text, **_source(tally.sources.get(seed.url, SourceCount()))}
-            for seed in ending.seeds
-        ],
         "hosts": [asdict(host) for host in ending.hosts if host.state is not HostState.VISITED],
         "switched_off_patterns": dict(ending.switched_off),
         "ghost_trouble": dict(tally.ghost_errors.most_common()),
@@ -155,8 +154,12 @@ def _counts(progress: JobProgress, ending: JobEnding) -> dict[str, Any]:
     }
 
 
-def _source(count: SourceCount) -> dict[str, int]:
-    return {"urls": count.total.urls, "bytes": count.total.bytes, "failed_tries": count.failed}
+def seed_rows(tally: JobTally, ending: JobEnding) -> Iterator[dict[str, Any]]:
+    """Yield the final state and the totals of each seed, the lines of seeds.jsonl."""
+    for seed in ending.seeds:
+        count = tally.seed(seed.url)
+        totals = {"urls": count.urls, "bytes": count.bytes, "failed_tries": count.failed}
+        yield {**asdict(seed), "text": seed.text, **totals}
 
 
 def hosts_report(tally: JobTally, remaining: Mapping[str, int]) -> Iterator[str]:
@@ -188,7 +191,7 @@ def responsecode_report(tally: JobTally) -> Iterator[str]:
 
 def crawl_report(tally: JobTally, facts: JobFacts) -> Iterator[str]:
     """Yield the job's totals with Heritrix's labels."""
-    crawled = sum(outcome.was_crawled for outcome in tally.seeds.values())
+    crawled = sum(tally.seed(seed.url).was_crawled for seed in facts.seeds)
     yield f"crawl name: {facts.name}"
     yield f"crawl status: {facts.status}"
     yield from (f"crawl {name}: {time}" for name, time in (("started", facts.started), ("ended", facts.ended)) if time)
@@ -196,7 +199,7 @@ def crawl_report(tally: JobTally, facts: JobFacts) -> Iterator[str]:
     yield from (f"missing: {line}" for line in facts.ending.missing)
     yield ""
     yield f"seeds crawled: {crawled}"
-    yield f"seeds uncrawled: {len(tally.seeds) - crawled}"
+    yield f"seeds uncrawled: {len(facts.seeds) - crawled}"
     yield ""
     yield f"hosts visited: {sum(count.total.urls > 0 for count in tally.hosts.values())}"
     yield ""

@@ -8,11 +8,13 @@ changed any more, and the next run of the job gets a folder of its own.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from itertools import batched, chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,11 +23,15 @@ from archive import file_lock
 from archive.dates import now_micros, timestamp14
 from archive.file_lock import lock_or_not
 from archive.files import make_folder, replacement, sync_folder
+from archive.json_text import compact_json
+from frontier.definition.seeds import SeedFile
 
 STATE_FILE: Final = "run.json"
 PROFILE_FILE: Final = "profile.json"
 SEEDS_FILE: Final = "seeds.txt"
 REPORT_FILE: Final = "report.json"
+SEED_ENDS_FILE: Final = "seeds.jsonl"
+_CHUNK: Final = 200_000
 _LOCK_FILE: Final = ".lock"
 _FOLDER: Final = re.compile(r"(?P<job>.+)-(?P<timestamp>\d{14})")
 
@@ -95,14 +101,53 @@ class Run:
         if not self.resumed:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def save_definition(self, seeds: Sequence[str], profile: Mapping[str, Any]) -> None:
-        """Write the seeds and the profile. `--seeds-file` and `--profile` can read both files."""
-        (self.folder / SEEDS_FILE).write_text("".join(f"{seed}\n" for seed in seeds), "utf-8")
+    def save_profile(self, profile: Mapping[str, Any]) -> None:
+        """Write the profile, which `--profile` can read."""
         _write_json(self.folder / PROFILE_FILE, profile, is_private="headers" in profile)
 
-    def save_report(self, report: Mapping[str, Any]) -> None:
-        """Write the final states and totals that `job show --json` prints."""
+    def append_seeds(self, urls: Iterable[str]) -> int:
+        """Append seeds that the run does not have yet to the file, which `--seeds-file` can read. Return their number.
+
+        `urls` has each seed once. The seeds are compared as a stream, and no seed is kept in memory for long.
+        """
+        path = self.folder / SEEDS_FILE
+        if not path.exists():
+            with replacement(path) as new_file:
+                new_file.writelines(f"{url}\n".encode() for url in urls)
+            return len(self.seeds())
+        new, left = 0, iter(urls)
+        # The command that resumes a run has the same list again, so that usually nothing is left after this.
+        for known, url in zip(self.seeds().urls(), left, strict=False):
+            if known != url:
+                left = chain([url], left)
+                break
+        for chunk in batched(left, _CHUNK):
+            wanted = dict.fromkeys(chunk)
+            for url in self.seeds().urls():
+                wanted.pop(url, None)
+            if wanted:
+                with path.open("a", encoding="utf-8", newline="\n") as file:
+                    file.writelines(f"{url}\n" for url in wanted)
+                    file.flush()
+                    os.fsync(file.fileno())
+            new += len(wanted)
+        return new
+
+    def save_report(self, report: Mapping[str, Any], seeds: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Write the final states and totals that `job show --json` prints, with those of each seed in a file apart."""
         _write_json(self.folder / REPORT_FILE, report)
+        with replacement(self.folder / SEED_ENDS_FILE, durable=False) as file:
+            file.writelines(f"{compact_json(seed)}\n".encode() for seed in seeds)
+
+    def seed_ends(self) -> Iterator[dict[str, Any]]:
+        """Yield the final state and the totals of each seed; nothing for a run that never ended."""
+        try:
+            file = (self.folder / SEED_ENDS_FILE).open(encoding="utf-8", newline="\n")
+        except FileNotFoundError:
+            yield from self.report().get("seeds", ())  # releases before this file had the seeds in the report
+            return
+        with file:
+            yield from map(json.loads, file)
 
     def report(self) -> dict[str, Any]:
         """Return the report that `save_report` wrote; empty for a run that never ended."""
@@ -112,10 +157,9 @@ class Run:
             return {}
         return found if isinstance(found, dict) else {}
 
-    def seeds(self) -> list[str]:
-        """Return the seeds of the last attempt."""
-        path = self.folder / SEEDS_FILE
-        return path.read_text("utf-8").split() if path.exists() else []
+    def seeds(self) -> SeedFile:
+        """Return the seeds, with those that were added while the run went on."""
+        return SeedFile(self.folder / SEEDS_FILE)
 
 
 def resume_or_create(jobs: Path, collection: str, job: str, limits: Mapping[str, float], *, anew: bool = False) -> Run:

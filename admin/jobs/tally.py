@@ -1,13 +1,13 @@
 """The tally counts the lines of a job's crawl.log for the live view, the reports and the summary.
 
-Its memory grows with the number of hosts, media types and seeds, but not with the number of lines. The log is read
-once, while it grows.
+Its memory grows with the number of hosts, media types and seeds that were tried, but not with the number of lines, nor
+with the seeds that still wait. The log is read once, while it grows.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -52,23 +52,18 @@ class HostCount:
 
 
 @dataclass(slots=True)
-class SourceCount:
-    """The counts include all URLs that one seed led to."""
-
-    total: Count = field(default_factory=Count)
-    failed: int = 0
-    """Tries without a response."""
-
-
-@dataclass(slots=True)
 class SeedOutcome:
-    """The outcome has the last status code of a seed, and the end of its redirects."""
+    """The outcome has the last status code of a seed, the end of its redirects, and the URLs that the seed led to."""
 
     code: int = 0
     redirect: str = ""
     """The last URL of the seed's redirects; empty when the seed does not redirect."""
     final_code: int = 0
     """The last status code of that URL."""
+    urls: int = 0
+    bytes: int = 0
+    failed: int = 0
+    """Tries without a response."""
 
     @property
     def was_crawled(self) -> bool:
@@ -79,13 +74,11 @@ class SeedOutcome:
 class JobTally:
     """The tally counts the lines of one job's crawl.log."""
 
-    def __init__(self, seeds: Sequence[str]) -> None:
-        self.seeds = {seed: SeedOutcome() for seed in seeds}
+    def __init__(self) -> None:
         self.hosts: defaultdict[str, HostCount] = defaultdict(HostCount)
         self.mimes: defaultdict[str, Count] = defaultdict(Count)
         self.codes: Counter[int] = Counter()
-        self.sources: defaultdict[str, SourceCount] = defaultdict(SourceCount)
-        """The counts by seed."""
+        self._seeds: dict[str, SeedOutcome] = {}
         self.files: Counter[str] = Counter()
         """The number of archived URLs by WARC file."""
         self.ghost_errors: Counter[str] = Counter()
@@ -94,13 +87,10 @@ class JobTally:
         """The number of flawed pages by kind: `page:waf:cloudflare` counts as `waf`."""
         self.all = HostCount()
         """The counts of all hosts together."""
-        self._seed_of_redirect = {seed: seed for seed in seeds}
 
-    def add_seeds(self, seeds: Iterable[str]) -> None:
-        """Add these seeds. Lines that were counted before have no effect on them."""
-        for seed in seeds:
-            self.seeds.setdefault(seed, SeedOutcome())
-            self._seed_of_redirect.setdefault(seed, seed)
+    def seed(self, url: str) -> SeedOutcome:
+        """Return what became of a seed."""
+        return self._seeds.get(url) or SeedOutcome()
 
     def add(self, line: crawl_log.LogLine) -> None:
         """Count one line. Of a line that only adds annotations to another one, count only the annotations."""
@@ -109,8 +99,8 @@ class JobTally:
             return
         self.codes[line.code] += 1
         self._record_seed(line)
-        if line.source:
-            self.sources[line.source].failed += is_failure(line.code)
+        if line.source and is_failure(line.code):
+            self._outcome(line.source).failed += 1
         host = self.hosts[url.host_of(line.url)]
         if line.code == crawl_log.ROBOTS:
             host.robots += 1
@@ -118,7 +108,9 @@ class JobTally:
             return
         size = size_of(line)
         if line.source:
-            self.sources[line.source].total.add(size)
+            source = self._outcome(line.source)
+            source.urls += 1
+            source.bytes += size
         if name := line.extra.get("warcFilename"):
             self.files[str(name)] += 1
         self.mimes[line.mime or "no-type"].add(size)
@@ -142,13 +134,17 @@ class JobTally:
         return sum(self.codes[code] for code in DISREGARDED)
 
     def _record_seed(self, line: crawl_log.LogLine) -> None:
-        if line.url in self.seeds:
-            self.seeds[line.url].code = line.code
-        elif line.hop_path.endswith("R") and line.via in self._seed_of_redirect:
-            seed = self._seed_of_redirect[line.via]
-            self._seed_of_redirect[line.url] = seed
-            self.seeds[seed].redirect = line.url
-            self.seeds[seed].final_code = line.code
+        if not line.hop_path:
+            self._outcome(line.url).code = line.code
+        elif line.source and not line.hop_path.strip("R"):
+            outcome = self._outcome(line.source)
+            outcome.redirect, outcome.final_code = line.url, line.code
+
+    def _outcome(self, seed: str) -> SeedOutcome:
+        found = self._seeds.get(seed)
+        if found is None:
+            found = self._seeds[seed] = SeedOutcome()
+        return found
 
     def _count_annotations(self, line: crawl_log.LogLine) -> None:
         for annotation in line.annotations:

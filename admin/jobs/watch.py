@@ -16,6 +16,7 @@ from admin.jobs.interrupts import Interrupts
 from admin.jobs.meter import Meter
 from admin.jobs.progress import Display, View, one_line
 from admin.jobs.render_lag import LagAlarm
+from admin.jobs.seed_queueing import SeedQueueing
 from admin.units import counted
 from frontier.lease import JobProgress
 from frontier.queue import Frontier
@@ -46,10 +47,12 @@ class JobWatch:
         *,
         start_render_workers: Callable[[int], None],
         take_actions: Callable[[], None] = lambda: None,
+        seeds: SeedQueueing | None = None,
     ) -> None:
         """`start_render_workers` is called with a number of further visits at once that an operator asked for.
 
         `take_actions` is called a few times a second, to take files of operators (`admin.jobs.action_folder`).
+        `seeds` queues the seeds, and its progress is shown.
         """
         archive = fleet.settings.archive
         self.progress = NOTHING_YET
@@ -67,6 +70,7 @@ class JobWatch:
         )
         self._start_render_workers = start_render_workers
         self._take_actions = take_actions
+        self._seeds = seeds
         self._known_render_workers: int | None = None
         self._lag = LagAlarm()
         self._refreshed = 0.0
@@ -105,6 +109,19 @@ class JobWatch:
         self._fleet.stop_workers(self._refresh_while_stopping)
         self._refresh(now=True)
 
+    def ask[T](self, question: Callable[[], T]) -> T:
+        """Return the answer of the frontier. Redis is waited for as long as in the crawl.
+
+        Raises RestartLimitReached or StartError when the fleet fails, FrontierUnavailable when Redis does not answer.
+        """
+        while True:
+            try:
+                return question()
+            except FrontierUnavailable as error:
+                self._tolerate(error)
+            self._fleet.tick()
+            self._interrupts.wait(TICK_SECONDS)
+
     def _refresh_while_stopping(self) -> bool:
         self._refresh()
         return self._interrupts.asked_to_hurry()
@@ -125,7 +142,12 @@ class JobWatch:
             self._tolerate(error)
         stopping = self._interrupts.asked_to_stop or self.progress.stopped is not None
         view = self._meter.view(
-            self.progress, restarts=self._fleet.restarts, stopping=stopping, renders_lag=self._lag.is_on
+            self.progress,
+            restarts=self._fleet.restarts,
+            stopping=stopping,
+            renders_lag=self._lag.is_on,
+            seeds=self._seeds.total if self._seeds else 0,
+            seeds_queued=self._seeds.queued if self._seeds else 0,
         )
         self._display.show(view)
         self._publish(view)
@@ -134,7 +156,6 @@ class JobWatch:
         """Show notices about the requests of commands in other terminals (`admin.jobs.steering`)."""
         if self.progress.added > (self._known_seeds or 0):
             seeds = self._frontier.added_seeds(self._known_seeds or 0)
-            self._meter.tally.add_seeds(seeds)
             if self._known_seeds is not None:  # the others were added in an earlier attempt
                 more = " …" if len(seeds) > _MAX_NAMED_SEEDS else ""
                 self._display.note(f"seeds added: {', '.join(seeds[:_MAX_NAMED_SEEDS])}{more}")

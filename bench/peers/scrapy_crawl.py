@@ -15,14 +15,14 @@ from bench.peers.warcprox import OPTIONS, REQUIREMENTS
 from bench.process import free_port, stop
 
 NAME: Final = "scrapy"
-_SCRAPY: Final = ("scrapy==2.19.0",)
+SCRAPY: Final = ("scrapy==2.19.0",)
 _SPIDER: Final = Path(__file__).with_name("scrapy_spider.py")
 _WARCPROX: Final = Path(__file__).with_name("warcprox_names.py")
 
 
 def prepare() -> None:
     """Install scrapy and warcprox. Raises PeerUnavailable."""
-    install(NAME, *_SCRAPY)
+    install(NAME, *SCRAPY)
     install("warcprox", *REQUIREMENTS)
 
 
@@ -47,7 +47,7 @@ class ScrapyCrawl:
             )
         wait_for_port("127.0.0.1", port, self._proxy, folder / "warcprox.log")
         self.log = folder / "scrapy.log"
-        spider = [str(install(NAME, *_SCRAPY) / "python"), "-P", str(_SPIDER)]
+        spider = [str(install(NAME, *SCRAPY) / "python"), "-P", str(_SPIDER)]
         with self.log.open("wb") as log:
             self._crawl = subprocess.Popen(
                 [*spider, f"http://127.0.0.1:{port}", str(workers), str(seeds)],

@@ -11,6 +11,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    SkipValidation,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -630,13 +631,24 @@ class Seed(_Frozen):
 
 
 class Job(_Frozen):
-    """A job is one harvest. Its name is unique in the fleet: a second start with the same name resumes the job."""
+    """A job is one harvest. Its name is unique in the fleet: a second start with the same name resumes the job.
+
+    `seeds` are those that `Frontier.open_job` queues. They are no part of the job's JSON, so that workers don't have
+    them.
+    """
 
     name: str = Field(pattern=NAME_PATTERN)
     collection: str = Field(pattern=NAME_PATTERN)
-    seeds: tuple[Seed, ...] = Field(min_length=1)
+    seeds: Annotated[Any, SkipValidation] = Field((), exclude=True)
+    """A `frontier.definition.seeds.Seeds`."""
     profile: Profile = Profile()
     created: Micros = Field(default_factory=now_micros)
+
+    @field_validator("seeds", mode="before")
+    @classmethod
+    def _without_stored_seeds(cls, value: Any) -> Any:
+        """Leave out the seeds in the JSON of an earlier release."""
+        return () if isinstance(value, list) else value
 
     @classmethod
     def of(cls, name: str, collection: str, seeds: Iterable[str], profile: Profile | None = None) -> Self:

@@ -28,7 +28,7 @@ _FIXED: Final = (
 
 
 def resumed(stored: Job, asked: Job) -> Job:
-    """Return the job that goes on: `asked`, with the seeds of both jobs and the creation time of `stored`.
+    """Return the job that goes on: `asked`, with the creation time of `stored`.
 
     Raises JobError, which names the difference that is not allowed.
     """
@@ -37,8 +37,7 @@ def resumed(stored: Job, asked: Job) -> Job:
         raise JobError(
             f"job {asked.name} is unfinished and {problem}; start it with the old value, or choose another job name"
         )
-    seeds = tuple(dict.fromkeys((*stored.seeds, *asked.seeds)))
-    return asked.model_copy(update={"seeds": seeds, "created": stored.created})
+    return asked.model_copy(update={"created": stored.created})
 
 
 def _difference(stored: Job, asked: Job) -> str | None:

@@ -19,7 +19,7 @@ https are the same). A leading `www.` is ignored:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import cache
@@ -27,6 +27,7 @@ from typing import Final, Literal, Protocol
 
 from publicsuffixlist import PublicSuffixList
 
+from archive.bounded_memory import BoundedMemory
 from archive.fast_frozen import fast_frozen
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, ScopeKind
@@ -48,6 +49,7 @@ REDIRECT_CHAIN: Final = CHAINS["R"]
 _LIST_HOPS: Final = "MP"
 _SCHEME: Final = re.compile(r"\s*([a-zA-Z][a-zA-Z0-9+.-]*):")
 _PARTS: Final = "EP"
+_MOST_ORIGINS: Final = 100_000
 _GUESS: Final = "X"
 
 
@@ -132,12 +134,42 @@ _FINAL: Final = ("Canonical", "TooLong", "RejectByOperator", "Chain")
 """These built-in steps come before the profile's rules. No rule takes in a URL that one of them rejects."""
 
 
+class SeedPrefixes(Protocol):
+    """The SURT prefixes of the seeds are a set of texts."""
+
+    def add(self, prefixes: Iterable[str]) -> int:
+        """Add prefixes. Return the number of new ones."""
+
+    def first_of(self, prefixes: Sequence[str]) -> str | None:
+        """Return the first of these texts that is in the set; None when none is."""
+
+
+class KnownPrefixes:
+    """The prefixes of a few seeds are kept in memory."""
+
+    def __init__(self) -> None:
+        self._known: frozenset[str] = frozenset()
+
+    def add(self, prefixes: Iterable[str]) -> int:
+        """Add prefixes. Return the number of new ones."""
+        before = len(self._known)
+        self._known |= frozenset(prefixes)  # the set is replaced and not changed, since other threads may read it
+        return len(self._known) - before
+
+    def first_of(self, prefixes: Sequence[str]) -> str | None:
+        """Return the first of these texts that is in the set; None when none is."""
+        return next((prefix for prefix in prefixes if prefix in self._known), None)
+
+
 class Scope:
     """The scope decides about the candidates of one job. Redirects of seeds widen the scope."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, prefixes: SeedPrefixes | None = None) -> None:
+        """Look the prefixes of the seeds up in `prefixes`. Without them, the seeds of the job are taken."""
         self._profile = job.profile
-        self._prefixes: dict[str, frozenset[str]] = {}
+        self._prefixes = KnownPrefixes() if prefixes is None else prefixes
+        self._origins = BoundedMemory[bool](_MOST_ORIGINS, 64 * _MOST_ORIGINS)
+        """Schemes and hosts whose prefixes were added. Many seeds of a list have the same ones."""
         self._include = UrlPatterns(job.profile.include)
         self._exclude = UrlPatterns(job.profile.exclude)
         self._rejects = UrlPatterns()
@@ -145,18 +177,23 @@ class Scope:
         self.sheets = job.profile.page_rules()
         self._bounds = ScopeBounds(*(getattr(job.profile, key) for key in BOUND_KEYS))
         self._has_sheets = self.sheets.may_set(*BOUND_KEYS)
-        self.widen(seed.url for seed in job.seeds)
+        if prefixes is None:
+            self.widen(seed.url for seed in job.seeds)
 
-    def widen(self, seeds: Iterable[str]) -> None:
-        """Widen the scope by these seeds."""
-        further: dict[str, set[str]] = {}
-        for url in seeds:
-            prefix = surt_prefix(url, self._profile.scope)
-            further.setdefault(authority_of(prefix), set()).add(prefix)
-        # The dict is replaced and not changed, since other threads may read it.
-        self._prefixes = self._prefixes | {
-            name: self._prefixes.get(name, frozenset()) | more for name, more in further.items()
-        }
+    def widen(self, seeds: Iterable[str]) -> int:
+        """Widen the scope by these seeds. Return the number of new prefixes."""
+        kind = self._profile.scope
+        if kind == "any":
+            return 0
+        if kind in ("page", "prefix"):
+            return self._prefixes.add({surt_prefix(url, kind) for url in seeds})
+        # The prefix depends on scheme and host alone.
+        origins = {"/".join(url.split("/", 3)[:3]) for url in seeds}
+        wanted = [origin for origin in origins if not self._origins.get(origin)]
+        new = self._prefixes.add({surt_prefix(f"{origin}/", kind) for origin in wanted})
+        for origin in wanted:
+            self._origins.put(origin, True)
+        return new
 
     def narrow(self, patterns: Iterable[str]) -> None:
         """Take out the URLs in which one of these further patterns is found, seeds among them."""
@@ -293,14 +330,15 @@ class Scope:
         authority = authority_of(surt)
         match self._profile.scope:
             case "host":
-                return authority if authority in self._prefixes else None
+                wanted = [authority]
             case "domain":
-                return next((name for name in parents(authority) if name in self._prefixes), None)
+                wanted = parents(authority)
             case "page":
-                return surt if surt in self._prefixes.get(authority, ()) else None
+                wanted = [surt]
             case _:
-                below = self._prefixes.get(authority, ())
-                return next((prefix for prefix in below if surt.startswith(prefix)), None)
+                path = surt.partition("?")[0]
+                wanted = [path[:end] for end in range(len(path), len(authority), -1) if path[end - 1] == "/"]
+        return self._prefixes.first_of(wanted)
 
 
 def _deep(candidate: Candidate, segments: list[str], bounds: ScopeBounds) -> Rejected | None:

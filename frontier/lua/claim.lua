@@ -392,6 +392,7 @@ for _, name in ipairs({ 'ready', 'retry', 'leases', 'groupready' }) do
   if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
 end
 if not next_due then
+  if call('HEXISTS', job .. ':state', 'seeding') == 1 then return { 'pause', BUSY_MS, 'opening', scope_length } end
   -- A render finds links, and a plain visit finds pages to render. So neither queue is finished before the other is empty.
   local first = revisit and call('ZRANGE', job .. ':due', 0, 0, 'WITHSCORES') or {}
   if first[1] then return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length } end

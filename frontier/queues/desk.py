@@ -211,8 +211,7 @@ class QueueDesk:
             pipeline.hmget(store.key("u"), [b"l:" + id for id in ids])
             pipeline.hmget(store.key("lease"), ids)
             leases, rests, tries, losses, holders = pipeline.execute()
-            seconds, micros = store.client.time()
-        now = seconds * 1000 + micros / 1000
+        now = store.now_ms()
         values = zip(found, leases, rests, tries, losses, holders, strict=True)
         for (_, record, candidate), lease, rest, tried, lost, holder in values:
             state: EntryState = "queued"

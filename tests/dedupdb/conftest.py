@@ -12,8 +12,12 @@ from dedupdb.claims.claims import Claims
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[RedisServer]:
-    """A private Redis, empty."""
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RedisServer]:
+    """A private Redis, empty; with `--redis cluster`, the cluster of the run."""
+    if request.config.getoption("--redis") == "cluster":
+        request.getfixturevalue("redis_url")
+        yield request.getfixturevalue("_redis")
+        return
     with RedisServer(tmp_path) as running:
         yield running
 

@@ -531,7 +531,7 @@ def test_a_new_job_is_no_resumed_one(bench: Bench) -> None:
 
 def test_another_process_needs_only_the_name(bench: Bench) -> None:
     frontier = bench.frontier(profile=Profile(scope="domain", hops=2))
-    assert bench.again(frontier).job == frontier.job
+    assert bench.again(frontier).job == frontier.job.model_copy(update={"seeds": ()})
 
 
 def test_a_resumed_job_may_raise_its_limits_and_goes_on(bench: Bench, links: Links) -> None:
@@ -671,4 +671,5 @@ def test_scripts_that_redis_forgot_are_sent_again(bench: Bench) -> None:
 
 def test_a_job_is_the_same_after_a_round_through_redis(bench: Bench) -> None:
     frontier = bench.frontier()
-    assert Job.model_validate_json(bench.client.get("gf:{main}:spring")) == frontier.job
+    stored = Job.model_validate_json(bench.client.get("gf:{main}:spring"))
+    assert stored == frontier.job.model_copy(update={"seeds": ()})

@@ -115,7 +115,8 @@ def test_seeds_that_are_rejected_or_lead_astray_are_told_with_the_rule(bench: Be
     seed = leased(frontier)
     frontier.add([seed.candidate("http://other.example/forbidden/x", "R")], seed)
     frontier.finish(seed, VisitOutcome(301, redirect="http://other.example/forbidden/x"))
-    assert frontier.reports.rejected_seeds() == {
+    seeds = ["http://example.org/", "http://example.org/forbidden", "http://unknown.example/"]
+    assert {each.url: each.astray for each in frontier.reports.facts_of_seeds(seeds) if each.astray} == {
         "http://example.org/": RejectedSeed("http://other.example/forbidden/x", "excluded", "exclude forbidden"),
         "http://example.org/forbidden": RejectedSeed("http://example.org/forbidden", "excluded", "exclude forbidden"),
     }

@@ -138,3 +138,84 @@ def test_each_scheme_host_and_port_has_its_own() -> None:
 )
 def test_the_product_token_of_a_user_agent(agent: str, token: str) -> None:
     assert product_token(agent) == token
+
+
+FIVE_ONE = """User-Agent: *
+Disallow: *.gif$
+Disallow: /example/
+Allow: /publications/
+
+User-Agent: foobot
+Disallow:/
+Allow:/example/page.html
+Allow:/example/allowed.gif
+
+User-Agent: barbot
+User-Agent: bazbot
+Disallow: /example/page.html
+
+User-Agent: quxbot
+
+"""
+"""The example of RFC 9309, section 5.1."""
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "allowed"),
+    [
+        ("otherbot", "/a.gif", False),
+        ("otherbot", "/a.gif?b", True),
+        ("otherbot", "/example/", False),
+        ("otherbot", "/example", True),
+        ("otherbot", "/publications/", True),
+        ("otherbot", "/publications/a.gif", True),
+        ("foobot", "/", False),
+        ("foobot", "/example/page.html", True),
+        ("foobot", "/example/allowed.gif", True),
+        ("foobot", "/publications/", False),
+        ("barbot", "/example/page.html", False),
+        ("bazbot", "/example/page.html", False),
+        ("bazbot", "/example/other.html", True),
+        ("quxbot", "/example/page.html", True),
+        ("FooBot/2.1", "/example/page.html", True),
+    ],
+)
+def test_the_simple_example_of_rfc_9309(agent: str, path: str, allowed: bool) -> None:
+    assert rules(FIVE_ONE).allows(SITE + path, agent) is allowed
+
+
+def test_the_longest_match_example_of_rfc_9309() -> None:
+    """Section 5.2."""
+    robots = rules("User-Agent: foobot\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n")
+    assert not robots.allows("http://example.com/example/page/disallowed.gif", "foobot")
+    assert robots.allows("http://example.com/example/page/allowed.gif", "foobot")
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ("/foo/bar?baz=quz", "/foo/bar?baz=quz"),
+        ("/foo/bar?baz=https://foo.bar", "/foo/bar?baz=https://foo.bar"),
+        ("/foo/bar/ツ", "/foo/bar/%E3%83%84"),
+        ("/foo/bar/%E3%83%84", "/foo/bar/%E3%83%84"),
+        ("/foo/bar/%62%61%7A", "/foo/bar/baz"),
+        ("/path/file-with-a-%2A.html", "/path/file-with-a-*.html"),
+        ("/path/foo-%24", "/path/foo-$"),
+    ],
+)
+def test_the_escapes_of_rfc_9309(rule: str, path: str) -> None:
+    """Sections 2.2.2 and 2.2.3."""
+    robots = rules(f"User-Agent: *\nDisallow: {rule}\n")
+    assert not robots.allows(SITE + path, AGENT)
+    assert robots.allows(f"{SITE}/else", AGENT)
+
+
+def test_groups_of_one_robot_are_one_and_allow_wins_a_tie() -> None:
+    """Sections 2.2.1 and 2.2.2 of RFC 9309."""
+    robots = rules(
+        "User-Agent: foobot\nDisallow: /foo\nDisallow: /bar\n\nUser-Agent: otherbot\nDisallow: /\n\n"
+        "User-Agent: foobot\nDisallow: /baz\nAllow: /baz\n"
+    )
+    assert [robots.allows(f"{SITE}{path}", "foobot") for path in ("/foo", "/bar", "/baz", "/")] == [
+        *(False, False, True, True)
+    ]

@@ -319,7 +319,7 @@ class Packager:
         self._add_listed(candidates)
         candidates.seek(0)
         search = PageSearch(RecordStore(self._settings), self._collection)
-        order = {url: number for number, url in enumerate(url for run in runs for url in run.seeds())}
+        order = {url: number for number, url in enumerate(url for run in runs for url in run.seeds().urls())}
         main: ArchivedPage | None = None
         with (
             self._scratch() as seeds,

@@ -259,6 +259,7 @@ def _fixed_delay(seconds: float | None) -> dict[str, Any]:
 
 def _definition(seeds: tuple[str, ...], flags: dict[str, Any], settings: Settings) -> Definition:
     from admin.jobs.definition import define, headers_of
+    from admin.jobs.seed_queueing import SeedNotes
     from frontier.definition.job import JobError
 
     try:
@@ -283,6 +284,7 @@ def _definition(seeds: tuple[str, ...], flags: dict[str, Any], settings: Setting
             flags=profile,
             collection=settings.proxy.collection,
             job=flags["job"],
+            told=SeedNotes(lambda line: click.echo(f"ghostfleet: {line}", err=True), "reading seeds"),
         )
     except JobError as error:
         raise InputError(str(error)) from error

@@ -72,7 +72,7 @@ def show(home: Path | None, settings_file: Path | None, name: str, as_json: bool
         found or of_collection, key=lambda run: (run.state.started or run.folder.name[-14:], run.folder.name[-14:])
     )
     if as_json:
-        click.echo(json.dumps({**_facts(run), **_report(run)}, ensure_ascii=False))
+        click.echo(json.dumps({**_facts(run), **_report(run), **_seeds(run)}, ensure_ascii=False))
         return
     if len({run.state.job for run in of_collection}) > 1:
         _print_table(of_collection)
@@ -125,6 +125,11 @@ def _report(run: Run) -> dict[str, Any]:
     return run.report() if run.state.ended else {}
 
 
+def _seeds(run: Run) -> dict[str, Any]:
+    """Return the ends of the seeds of a run that has ended."""
+    return {"seeds": list(run.seed_ends())} if run.state.ended else {}
+
+
 def _counted(run: Run) -> Run:
     """Return the run with its counts; those of a run that has not ended are computed from its crawl.log."""
     from archive.rotated_log import log_exists
@@ -133,7 +138,7 @@ def _counted(run: Run) -> Run:
         return run
     from admin.jobs.tally import JobTally, LogFollower
 
-    tally = JobTally(run.seeds())
+    tally = JobTally()
     for line in LogFollower(run.crawl_log).lines():
         tally.add(line)
     total = tally.all.total

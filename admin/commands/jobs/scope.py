@@ -96,7 +96,7 @@ def _scope_of(settings: Settings, profile: Path | None, job: str | None) -> tupl
     if not runs:
         raise JobError(f"--job {job}: there is no such job in {settings.home}; `ghostfleet job list` names them")
     latest = max(runs, key=lambda run: run.state.name[-14:])
-    return load_profile(latest.folder / PROFILE_FILE), latest.seeds()
+    return load_profile(latest.folder / PROFILE_FILE), list(latest.seeds().urls())
 
 
 def _lines(answer: ScopeExplanation) -> Iterator[str]:

@@ -32,7 +32,8 @@ def test_a_scope_is_explained(tmp_path: Path) -> None:
 
 def test_the_scope_of_a_job_has_its_seeds(tmp_path: Path) -> None:
     made = resume_or_create(tmp_path / "collections" / "garden" / "jobs", "garden", "spring", {})
-    made.save_definition(["http://example.org/"], {"rules": ["REJECT MatchesRegex .*/print/.*"]})
+    made.append_seeds(["http://example.org/"])
+    made.save_profile({"rules": ["REJECT MatchesRegex .*/print/.*"]})
     words = ("scope", "explain", "--home", str(tmp_path), "--job")
     _, text, _ = run(*words, "spring", "http://example.org/")
     assert "accepted by seed" in text

@@ -89,7 +89,7 @@ def crawled(settings: Settings, folder: JobFolder) -> RunState:
     """What a crawl that was killed leaves: a run that is `running`, a log, and a WARC file that is not closed."""
     run = resume_or_create(settings.collection("news") / "jobs", "news", folder.job_name, {})
     run = run.save(started="2026-11-21T08:15:00Z")
-    run.save_definition(["http://www.example.org/"], {})
+    run.append_seeds(["http://www.example.org/"])
     seed = "http://www.example.org/"
     named = settings.archive.model_copy(update={"warc_name": f"{folder.file_prefix}{{timestamp17}}-{{random}}"})
     writer = WarcWriter(settings.model_copy(update={"archive": named}), "news")

@@ -16,14 +16,14 @@ from admin.jobs.watch import NOTHING_YET
 from archive.crawl_log import LogLine
 from frontier.definition.job import Limits
 from frontier.lease import RenderProgress
-from frontier.reports import HostReport, RejectedSeed, SeedReport
+from frontier.reports import HostReport, RejectedSeed, SeedFacts, SeedReport
 
 SEED = "http://example.org/"
 OTHER = "http://other.example/"
 
 
-def _tally(code: int, *lines: LogLine, seeds: tuple[str, ...] = (SEED,)) -> JobTally:
-    tally = JobTally(seeds)
+def _tally(code: int, *lines: LogLine) -> JobTally:
+    tally = JobTally()
     tally.add(LogLine(0, code, None, SEED))
     for line in lines:
         tally.add(line)
@@ -31,7 +31,7 @@ def _tally(code: int, *lines: LogLine, seeds: tuple[str, ...] = (SEED,)) -> JobT
 
 
 def _facts(counts: dict[str, Any] | None = None, **facts: Any) -> FrontierFacts:
-    return FrontierFacts(replace(NOTHING_YET, **(counts or {})), **facts)
+    return FrontierFacts(replace(NOTHING_YET, **(counts or {})), **{"seeds": [SeedFacts(SEED)], **facts})
 
 
 def _host(name: str, queued: int, aside: str | None) -> HostReport:
@@ -117,13 +117,12 @@ def test_a_seed_that_answers_404_fails_the_job() -> None:
 def test_each_seed_has_a_state_of_its_own(
     code: int, report: SeedReport | None, astray: RejectedSeed | None, state: SeedState, line: str | None
 ) -> None:
-    tally = _tally(200, seeds=(SEED, OTHER))
+    tally = _tally(200)
     if code:
         tally.add(LogLine(0, code, None, OTHER))
     facts = _facts(
         hosts=[_host("other.example", 1, "failing")] if state is SeedState.ASIDE else [],
-        seeds={OTHER: report} if report else {},
-        astray={OTHER: astray} if astray else {},
+        seeds=[SeedFacts(SEED), SeedFacts(OTHER, report, astray)],
     )
     found = decide_ending(facts, Limits(), tally, interrupted=False)
     assert found.seeds[1].state is state
@@ -133,9 +132,12 @@ def test_each_seed_has_a_state_of_its_own(
 
 
 def test_a_seed_is_judged_by_where_its_redirects_end() -> None:
-    steps = [LogLine(0, 302, 0, f"{SEED}a", "R", SEED), LogLine(0, 404, 0, f"{SEED}b", "RR", f"{SEED}a")]
+    steps = [
+        LogLine(0, 302, 0, f"{SEED}a", "R", SEED, source=SEED),
+        LogLine(0, 404, 0, f"{SEED}b", "RR", f"{SEED}a", source=SEED),
+    ]
     assert decide_ending(_facts(), Limits(), _tally(301, *steps), interrupted=False).seeds[0].code == 404
-    steps[1] = LogLine(0, 200, 0, f"{SEED}b", "RR", f"{SEED}a")
+    steps[1] = LogLine(0, 200, 0, f"{SEED}b", "RR", f"{SEED}a", source=SEED)
     assert decide_ending(_facts(), Limits(), _tally(301, *steps), interrupted=False).state is JobState.FINISHED
 
 

@@ -9,17 +9,28 @@ from pathlib import Path
 import pytest
 
 from admin.jobs.ending import FrontierFacts, decide_ending, ghost_lines
-from admin.jobs.reports import JobFacts, conventional_duration, report_json, write_reports
+from admin.jobs.reports import JobFacts, conventional_duration, report_json, seed_rows, write_reports
 from admin.jobs.tally import JobTally, LogFollower
 from admin.jobs.watch import NOTHING_YET
 from archive.crawl_log import ANNOTATES, REVISIT, CrawlLog, LogLine
-from frontier.definition.job import Limits
-from frontier.reports import HostReport
+from frontier.definition.job import Limits, Seed
+from frontier.reports import HostReport, SeedFacts
 
 SEEDS = ["http://a.example/", "http://b.example/", "http://c.example/", "http://d.example/"]
+SEED_LIST = tuple(map(Seed.parse, SEEDS))
 LINES = [
     LogLine(0, 301, 0, "http://a.example/", mime="text/html", extra={"contentSize": 100}),
-    LogLine(0, 200, 900, "http://a.example/home", "R", "http://a.example/", "text/html", extra={"contentSize": 1000}),
+    LogLine(
+        0,
+        200,
+        900,
+        "http://a.example/home",
+        "R",
+        "http://a.example/",
+        "text/html",
+        source="http://a.example/",
+        extra={"contentSize": 1000},
+    ),
     LogLine(0, 200, 50, "http://a.example/logo", "RE", "http://a.example/home", "image/png", annotations=(REVISIT,)),
     LogLine(0, 304, 0, "http://a.example/old", "L", "http://a.example/home"),
     LogLine(0, -9998, None, "http://a.example/private", "L", "http://a.example/home"),
@@ -34,7 +45,7 @@ HOSTS_HEADER = (
 
 def test_lines_with_only_annotations_do_not_count_a_url_twice() -> None:
     """T7: a worker says in a line of its own what went wrong with a page that the proxy has a line of."""
-    tally = JobTally(SEEDS)
+    tally = JobTally()
     tally.add(LINES[1])
     tally.add(LogLine(0, 200, None, LINES[1].url, annotations=("load-timeout", "ghost:hang"), extra={ANNOTATES: True}))
 
@@ -42,7 +53,7 @@ def test_lines_with_only_annotations_do_not_count_a_url_twice() -> None:
 
 
 def test_flawed_pages_are_counted_by_kind_and_named_at_the_end() -> None:
-    tally = JobTally(SEEDS)
+    tally = JobTally()
     for notes in (("page:waf:akamai",), ("page:waf:cloudflare", "page:blank:one-colour"), ("duplicate:digest",)):
         tally.add(LogLine(0, 200, None, LINES[1].url, annotations=notes, extra={ANNOTATES: True}))
     for number in range(100):
@@ -61,10 +72,12 @@ def test_flawed_pages_are_counted_by_kind_and_named_at_the_end() -> None:
 @pytest.fixture
 def reports(tmp_path: Path) -> Path:
     CrawlLog(tmp_path).append([line.text() for line in LINES])
-    tally = JobTally(SEEDS)
+    tally = JobTally()
     for line in LogFollower(tmp_path / "crawl.log").lines():
         tally.add(line)
-    write_reports(tmp_path, tally, JobFacts("daily-1", "Finished", 10, {"a.example": 3, "e.example": 2}))
+    write_reports(
+        tmp_path, tally, JobFacts("daily-1", "Finished", 10, {"a.example": 3, "e.example": 2}, seeds=SEED_LIST)
+    )
     return tmp_path
 
 
@@ -131,16 +144,18 @@ def test_crawl_report_has_the_totals(reports: Path) -> None:
 
 def test_reports_have_times_states_totals_and_files(tmp_path: Path) -> None:
     """T42."""
-    tally = JobTally(SEEDS[:2])
+    tally = JobTally()
     kept = {"contentSize": 100, "warcFilename": "one.warc.gz"}
     tally.add(LogLine(0, 200, 90, SEEDS[0], source=SEEDS[0], extra=kept))
     tally.add(LogLine(0, 200, 90, f"{SEEDS[0]}x", "L", SEEDS[0], source=SEEDS[0], extra=kept))
     tally.add(LogLine(0, -4, None, SEEDS[1], source=SEEDS[1]))
     progress = replace(NOTHING_YET, pages=2, done=2, failed=1, codes={-4: 1})
     hosts = [HostReport("a.example", 2, 200, 0, None), HostReport("b.example", 0, 0, 4, "failing")]
-    ending = decide_ending(FrontierFacts(progress, hosts), Limits(), tally, interrupted=False)
+    ending = decide_ending(
+        FrontierFacts(progress, hosts, map(SeedFacts, SEEDS[:2])), Limits(), tally, interrupted=False
+    )
     times = ("2026-11-22T10:00:00Z", "2026-11-22T11:00:00Z")
-    facts = JobFacts("daily-1", "gaps", 10, {"b.example": 4}, *times, ending, progress)
+    facts = JobFacts("daily-1", "gaps", 10, {"b.example": 4}, *times, ending, progress, SEED_LIST[:2])
     write_reports(tmp_path, tally, facts)
     found = _lines(tmp_path / "crawl-report.txt")
     assert {f"crawl started: {times[0]}", f"crawl ended: {times[1]}", "documents: 2"} <= set(found)
@@ -157,7 +172,7 @@ def test_reports_have_times_states_totals_and_files(tmp_path: Path) -> None:
     assert _lines(tmp_path / "warc-files-report.txt") == ["[#urls] [file]", "2 one.warc.gz"]
     told = json.loads(json.dumps(report_json(tally, facts)))
     assert told["files"] == {"one.warc.gz": 2}
-    assert [(seed["state"], seed["urls"], seed["failed_tries"]) for seed in told["seeds"]] == [
+    assert [(seed["state"], seed["urls"], seed["failed_tries"]) for seed in seed_rows(tally, ending)] == [
         ("answered", 2, 0),
         ("unreachable", 0, 1),
     ]

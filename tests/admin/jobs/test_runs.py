@@ -90,11 +90,21 @@ def test_a_damaged_state_is_named_with_the_remedy(jobs: Path) -> None:
 
 def test_the_profile_is_written_beside_the_state(jobs: Path) -> None:
     run = resume_or_create(jobs, "garden", "daily", {})
-    run.save_definition(["http://example.org/"], {"scope": "host"})
+    run.save_profile({"scope": "host"})
     run.save(status=JobState.STOPPED, seconds=2.5)
     assert json.loads((run.folder / "profile.json").read_text()) == {"scope": "host"}
-    assert run.seeds() == ["http://example.org/"]
     assert [found.state.seconds for found in find_runs(jobs)] == [2.5]
+
+
+def test_seeds_are_only_appended_and_each_once(jobs: Path) -> None:
+    run = resume_or_create(jobs, "garden", "daily", {})
+    first = [f"http://example.org/{number}" for number in range(5)]
+    assert run.append_seeds(first) == 5
+    assert run.append_seeds(first) == 0, "the command that resumes has the same list"
+    assert run.append_seeds(["http://example.org/5", *first, "http://example.org/6"]) == 2
+    assert run.append_seeds(first[:2]) == 0
+    assert list(run.seeds().urls()) == [*first, "http://example.org/5", "http://example.org/6"]
+    assert [seed.url for seed in run.seeds().since(5)] == ["http://example.org/5", "http://example.org/6"]
 
 
 def test_a_run_is_locked_while_a_command_executes_it(jobs: Path) -> None:

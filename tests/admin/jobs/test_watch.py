@@ -35,7 +35,7 @@ def test_the_time_limit_ends_workers_that_do_not_end(
     said = io.StringIO()
 
     with Interrupts() as interrupts:
-        meter, display = Meter("spring", tmp_path / "crawl.log", JobTally([])), display_for(said, as_json=False)
+        meter, display = Meter("spring", tmp_path / "crawl.log", JobTally()), display_for(said, as_json=False)
         JobWatch(
             cast(Fleet, cast(Any, fleet)), frontier, meter, display, interrupts, start_render_workers=lambda _: None
         ).wait_until_over()
@@ -61,7 +61,7 @@ def test_render_workers_grow_to_what_an_operator_asks_for(settings: Settings, re
 
     with Interrupts() as interrupts:
         meter, display = (
-            Meter("spring", tmp_path / "crawl.log", JobTally([])),
+            Meter("spring", tmp_path / "crawl.log", JobTally()),
             display_for(io.StringIO(), as_json=False),
         )
         job_watch = JobWatch(

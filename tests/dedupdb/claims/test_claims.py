@@ -254,14 +254,14 @@ def test_tallies_of_an_outage_are_counted_once_when_redis_is_back(server: RedisS
 
 @pytest.mark.parametrize(("setting", "value"), [("maxmemory", "1"), ("min-replicas-to-write", "3")])
 def test_a_redis_that_refuses_to_write_is_unavailable(server: RedisServer, setting: str, value: str) -> None:
-    with server.client() as client, writer(server) as claims:
+    with server.alone().client() as client, writer(server) as claims:
         client.config_set(setting, value)
         with pytest.raises(DedupUnavailable, match="Redis at"):
             claims.claim([want(b"a")])
 
 
 def test_a_read_only_replica_is_unavailable(server: RedisServer) -> None:
-    with server.client() as client, writer(server) as claims:
+    with server.alone().client() as client, writer(server) as claims:
         client.replicaof("127.0.0.1", "1")
         with pytest.raises(DedupUnavailable, match=r"ReadOnly|read only"):
             claims.claim([want(b"a")])
@@ -275,7 +275,7 @@ def test_wrong_type_of_one_key_fails_the_call_and_not_the_process(server: RedisS
 
 
 def test_any_batch_is_one_round_trip(server: RedisServer) -> None:
-    with server.client() as client, writer(server) as claims:
+    with server.alone().client() as client, writer(server) as claims:
         claims.claim([want(b"makes the scripts known")])
         claims.settle(Settlement(kept=[(want(b"these"), ORIGINAL)], released=[want(b"too")]))
         before = calls(client)

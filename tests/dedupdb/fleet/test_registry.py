@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import redis
 from support.processes.waiting import until
 from support.stores.redis_server import RedisServer
 
 from dedupdb.fleet.registry import NAMES, Member, MemberHeartbeat, Registry
 from dedupdb.redis_io.link import DedupUnavailable
+from frontier.store import connect
 
 ONE = Member("127.0.0.1:8000", "127.0.0.1:8001", load=0.25, since=1000.0, pid=11, host="a")
 TWO = Member("127.0.0.1:8000", "127.0.0.1:8002", load=0.5, since=1001.0, pid=12, host="a")
@@ -67,7 +67,7 @@ def test_who_falls_silent_is_forgotten_with_its_name(registry: Registry, redis_u
 
     until(lambda: registry.members() == [TWO], what="the silent one to be gone")
 
-    with redis.Redis.from_url(redis_url, protocol=2) as client:
+    with connect(redis_url, 10) as client:
         assert client.smembers(NAMES) == {TWO.name.encode()}
         assert not client.exists(f"{NAMES}:{ONE.name}")
 

@@ -7,13 +7,24 @@ from typing import Any
 import redis
 
 from archive.settings import FrontierSettings
+from archive.settings.values.cluster_url import is_cluster
 from frontier.definition.job import Job, Profile
 from frontier.lease import Lease
 from frontier.queue import Frontier
+from frontier.store import connect
 from support.processes.waiting import until
 
 PATIENT = FrontierSettings(min_delay_seconds=0, delay_factor=0, retry_seconds=0, max_retry_seconds=0)
 """No delays at all: for tests of everything but delays."""
+
+
+def _server_of(url: str) -> redis.Redis:
+    """A client of the server that has the jobs; of a cluster, that with their slot."""
+    if not is_cluster(url):
+        return redis.Redis.from_url(url, protocol=2)
+    with connect(url, 10) as cluster:
+        node = cluster.get_node_from_key("gf:{main}:")
+    return redis.Redis(node.host, node.port, protocol=2)
 
 
 class Bench:
@@ -21,7 +32,7 @@ class Bench:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.client: Any = redis.Redis.from_url(url, protocol=2)
+        self.client: Any = _server_of(url)
         self._open: list[Frontier] = []
 
     def frontier(
@@ -39,6 +50,10 @@ class Bench:
         if opened:
             frontier.open_job()
         return frontier
+
+    def keep(self, frontier: Frontier) -> None:
+        """Close this frontier at the end."""
+        self._open.append(frontier)
 
     def again(self, frontier: Frontier, settings: FrontierSettings = PATIENT) -> Frontier:
         """The same job in another process: nothing but its name is known there."""

@@ -15,10 +15,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
+import pytest
 import redis
 
+from frontier.store import connect
 from support.processes.machine_needs import redis_server
 from support.processes.waiting import until
+from support.stores.redis_server import RedisServer
 
 _SLOTS: Final = 16_384
 _BUS: Final = 10_000
@@ -51,6 +54,7 @@ class _Server:
         command = [
             *(redis_server(), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self._folder)),
             *("--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-require-full-coverage", "no"),
+            *("--hash-max-ziplist-value", "1024", "--hash-max-ziplist-entries", "512"),
             *("--save", "", "--appendonly", "yes", "--appendfsync", "no", "--logfile", str(self._folder / "log")),
         ]
         self._process = subprocess.Popen(command)
@@ -90,6 +94,33 @@ def _free_port() -> int:
         except OSError:
             continue
         return port
+
+
+class SharedCluster(RedisServer):
+    """A cluster in the place of the one server that tests usually have. No test may stop it."""
+
+    def __init__(self, cluster: RedisCluster) -> None:
+        self._cluster = cluster
+
+    @property
+    def url(self) -> str:
+        """The cluster as our settings name it."""
+        return self._cluster.url
+
+    def client(self) -> Any:
+        """A client of all its servers."""
+        return connect(self.url, 10)
+
+    def _end(self, number: int) -> None:
+        pytest.skip("needs a server that it can stop; a cluster of its own takes too long")
+
+    def pause(self) -> None:
+        """Skip the test."""
+        self._end(0)
+
+    def alone(self) -> RedisServer:
+        """Skip the test."""
+        pytest.skip("changes a server, or counts its calls; the other tests have the cluster, too")
 
 
 class RedisCluster:

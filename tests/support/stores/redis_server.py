@@ -59,6 +59,10 @@ class RedisServer:
         """A plain client, to look and to meddle; close it."""
         return redis.Redis.from_url(self.url, protocol=2, socket_timeout=10)
 
+    def alone(self) -> RedisServer:
+        """The server, for tests that change its settings; a cluster of the whole run skips them."""
+        return self
+
     def stop(self) -> None:
         """Ask the process to end, and wait for it."""
         self._end(signal.SIGTERM)

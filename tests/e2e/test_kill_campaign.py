@@ -1,0 +1,171 @@
+"""Promise 3, at length: processes of a crawl are killed with -9 at random, and no page is lost.
+
+The bounds: each kill may cost one more visit of each page that was being visited at that moment, and after a kill of
+Redis also of the pages that were finished within its last two seconds, since `appendfsync everysec` may lose those.
+Politeness is never broken: the origin itself writes down when each request came.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import pytest
+from support.browsers.garden_crawl import COLLECTION, QUICK, fetched
+from support.processes.machine_needs import redis_server
+from support.processes.waiting import until
+
+from archive.warc.check import check
+from bench.crawl_site import DOMAIN, SiteProcess, SiteVisit, read_visits
+from bench.process import our_command, source_environment, tree
+
+ADDRESS: Final = "127.0.0.83"
+DELAY: Final = 0.3
+CLOCK: Final = 0.01
+"""Redis counts milliseconds of another clock than the origin."""
+WORKERS: Final = 8
+VICTIMS: Final = ("worker-", "worker-", "proxy-", "redis-server", "redis-keeper", "indexer-", "command")
+KEPT_SECONDS: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """A process was killed after so many requests."""
+
+    victim: str
+    requests: int
+
+
+@pytest.mark.timeout(3_000)
+@pytest.mark.parametrize(
+    ("pages", "hosts", "kills"),
+    [(240, 24, 4), pytest.param(20_000, 500, 40, marks=pytest.mark.slow)],
+    ids=["short", "long"],
+)
+def test_no_page_is_lost_and_no_host_is_hurried_by_kills(
+    pages: int, hosts: int, kills: int, home: Path, tmp_path: Path
+) -> None:
+    redis_server()
+    number = int(os.environ.get("GHOSTFLEET_KILL_SEED", random.SystemRandom().randrange(1_000_000)))
+    print(f"GHOSTFLEET_KILL_SEED={number}")
+    draw = random.Random(number)
+    plan = sorted(draw.sample(range(pages // 20, pages * 9 // 10), kills))
+    with _site(pages, hosts, tmp_path / "visits") as server:
+        seeds = tmp_path / "seeds.txt"
+        seeds.write_text("\n".join(server.site.seeds), "utf-8")
+        done = _crawl(home, seeds, tmp_path / "visits", [Kill(draw.choice(VICTIMS), at) for at in plan])
+    visits = read_visits(tmp_path / "visits")
+    print(f"{len(visits)} visits of {pages} pages, {len(done)} kills: {Counter(kill.victim for kill in done)}")
+
+    expected = {server.site.url(host, page) for host in range(hosts) for page in range(server.site.pages_of(host))}
+    assert expected - {capture.url for capture in fetched(home) if capture.status == 200} == set()
+    assert list(check(home / "collections" / COLLECTION / "archive")) == []
+    _assert_bounds(visits, done, pages)
+    _assert_polite(visits)
+
+
+def _assert_bounds(visits: list[SiteVisit], kills: list[Kill], pages: int) -> None:
+    """No page was visited more often than the kills explain."""
+    often = Counter((visit.host, visit.page) for visit in visits)
+    again = len(visits) - pages
+    kept = 0
+    for kill in kills:
+        if kill.victim in ("redis-server", "redis-keeper", "command"):
+            end = visits[min(kill.requests, len(visits) - 1)].time
+            kept += sum(end - KEPT_SECONDS <= visit.time <= end for visit in visits)
+    bound = WORKERS * len(kills) + kept
+    print(f"{again} visits more than pages, at most {max(often.values())} of one page; the bound is {bound}")
+    assert max(often.values()) <= 1 + len(kills)
+    assert again <= bound
+
+
+def _assert_polite(visits: list[SiteVisit]) -> None:
+    """Two requests of a host are never closer than the delay."""
+    times: defaultdict[int, list[float]] = defaultdict(list)
+    for visit in visits:
+        times[visit.host].append(visit.time)
+    gaps = {host: min(after - before for before, after in pairwise(found)) for host, found in times.items()}
+    print(f"the shortest gap of a host is {min(gaps.values()):.3f} s")
+    assert {host: gap for host, gap in gaps.items() if gap < DELAY - CLOCK} == {}
+
+
+def _crawl(home: Path, seeds: Path, visits: Path, plan: list[Kill]) -> list[Kill]:
+    """Run the command to its end, again after each kill of the command itself. Return the kills."""
+    left, done = list(plan), list[Kill]()
+    while True:
+        with _command(home, seeds) as crawl:
+            while left:
+                at, victim = left[0].requests, left[0].victim
+                until(lambda at=at: _requests(visits) >= at or crawl.poll() is not None, what="requests", within=900)  # type: ignore[misc]
+                if crawl.poll() is not None:
+                    break
+                if not (found := _processes(crawl.pid, home, victim)):
+                    # The victim of an earlier kill is not back yet.
+                    until(lambda: _processes(crawl.pid, home, victim) or crawl.poll() is not None, what=victim)  # noqa: B023
+                    continue
+                os.kill(found[0], signal.SIGKILL)
+                done.append(Kill(victim, _requests(visits)))
+                del left[0]
+                if victim == "command":
+                    crawl.wait(60)
+                    break
+            code = crawl.wait(1_500)
+            if code != -signal.SIGKILL:
+                said = (home.parent / "said").read_text("utf-8")
+                assert code == 0, said[-3_000:]
+                return done
+
+
+@contextmanager
+def _command(home: Path, seeds: Path) -> Iterator[subprocess.Popen[bytes]]:
+    job = ("--collection", COLLECTION, "--job", "campaign", "--scope", "host", "--delay", str(DELAY))
+    fetch = ("--allow-private", "--resolve", f"*.{DOMAIN}={ADDRESS}", "--workers", str(WORKERS))
+    with (home.parent / "said").open("ab") as said:
+        process = subprocess.Popen(
+            our_command("crawl", "--seeds-file", str(seeds), "--home", str(home), *job, *fetch),
+            env={**source_environment(), **QUICK},
+            stdout=said,
+            stderr=said,
+        )
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+@contextmanager
+def _site(pages: int, hosts: int, visits: Path) -> Iterator[SiteProcess]:
+    visits.touch()
+    server = SiteProcess(ADDRESS, pages, hosts, visits)
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def _requests(visits: Path) -> int:
+    return visits.read_bytes().count(b"\n")
+
+
+def _processes(crawl: int, home: Path, victim: str) -> list[int]:
+    """The processes of a crawl that play a part."""
+    if victim == "command":
+        return [crawl]
+    word = victim if victim == "redis-server" else f"ghostfleet: {victim}"
+    found = []
+    for pid in tree(crawl, str(home)):
+        with suppress(OSError):
+            if word in Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"):
+                found.append(pid)
+    return found

@@ -1,0 +1,137 @@
+"""Millions of seeds: a file that is read as a stream, a scope that is looked up, and workers that have neither."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from support.stores.real_frontier import PATIENT, Bench
+
+from frontier.definition.job import Job, Profile
+from frontier.definition.scope import Accepted, Candidate, Scope
+from frontier.definition.seeds import SeedFile
+from frontier.lease import JobFinished, Lease, Pause
+from frontier.politeness import VisitOutcome
+from frontier.queue import Frontier
+
+
+def _file(path: Path, count: int) -> SeedFile:
+    path.write_text("".join(f"http://h{number % 50}.example/page/{number}\n" for number in range(count)), "utf-8")
+    return SeedFile(path)
+
+
+def _frontier(bench: Bench, seeds: SeedFile, profile: Profile | None = None) -> Frontier:
+    job = Job(name="spring", collection="garden", seeds=seeds, profile=profile or Profile(scope="host"))
+    frontier = Frontier(bench.url, job, PATIENT)
+    bench.keep(frontier)
+    return frontier
+
+
+def test_urls_are_handed_out_while_seeds_are_still_queued(bench: Bench, tmp_path: Path) -> None:
+    frontier = _frontier(bench, _file(tmp_path / "seeds.txt", 1_200))
+    frontier.begin_job()
+    assert frontier.claim("w") == Pause(0.25, "opening"), "the job can't finish, though its queue is empty"
+    queued: list[int] = []
+    assert not frontier.queue_seeds(told=queued.append, is_stopped=lambda: len(queued) == 2)
+    assert queued == [500, 1_000]
+    worker = bench.again(frontier)
+    assert isinstance(worker.claim("w"), Lease)
+    (link,) = worker.add([Candidate("http://h49.example/other", "L", via="http://h0.example/", depth=1)])
+    assert isinstance(link, Accepted), "the scope is that of all seeds"
+
+
+def test_a_killed_command_goes_on_where_it_was_and_queues_no_seed_twice(bench: Bench, tmp_path: Path) -> None:
+    seeds = _file(tmp_path / "seeds.txt", 1_300)
+    first = _frontier(bench, seeds)
+    first.begin_job()
+    queued: list[int] = []
+    first.queue_seeds(told=queued.append, is_stopped=lambda: len(queued) == 1)
+    bench.client.hset(bench.key("state"), "seeded", 100)  # the command was killed before the place was noted
+    second = _frontier(bench, seeds)
+    scoped: list[int] = []
+    assert second.begin_job(told=scoped.append)
+    assert scoped == [], "the prefixes are stored already"
+    assert second.queue_seeds(told=queued.append)
+    assert queued == [500, 600, 1_100, 1_300]
+    assert second.reports.progress().queued == 1_300
+    assert len(list(second.reports.seeds())) == 1_300
+
+
+def test_seeds_that_are_appended_are_queued_and_widen_the_scope_of_workers(bench: Bench, tmp_path: Path) -> None:
+    seeds = _file(tmp_path / "seeds.txt", 10)
+    first = _frontier(bench, seeds)
+    first.open_job()
+    worker = bench.again(first)
+    link = Candidate("http://late.example/a", "L", via="http://h0.example/", depth=1)
+    assert not isinstance(worker.add([link])[0], Accepted)
+    with seeds.path.open("a") as file:
+        file.write("http://late.example/\n")
+    assert _frontier(bench, seeds).open_job()
+    assert isinstance(worker.claim("w"), Lease)
+    assert isinstance(worker.add([link])[0], Accepted), "what was rejected before is asked again"
+    assert worker.reports.progress().queued == 11, "ten of the eleven seeds, and the link"
+
+
+@pytest.mark.parametrize("scope", ["page", "prefix", "host", "domain"])
+def test_the_scope_in_redis_is_that_in_memory(bench: Bench, tmp_path: Path, scope: str) -> None:
+    profile = Profile.model_validate({"scope": scope})
+    seeds = ("http://www.example.org/a/b.html", "https://sub.example.net:8443/x/", "http://example.org/q?r=/s/t")
+    path = tmp_path / "seeds.txt"
+    path.write_text("".join(f"{url}\n" for url in seeds), "utf-8")
+    frontier = _frontier(bench, SeedFile(path), profile)
+    frontier.open_job()
+    worker = bench.again(frontier)
+    known = bench.frontier(*seeds, name="other", profile=profile, opened=False)
+    in_memory = Scope(known.job)
+    for url in (
+        *seeds,
+        "http://example.org/a/b.html",
+        "http://example.org/a/c/d?e",
+        "http://example.org/ab",
+        "http://sub.example.net/x/",
+        "https://sub.example.net:8443/x/y",
+        "http://deep.sub.example.net/",
+        "http://example.org/q?r=/s/u",
+        f"http://example.org/{'x/' * 1_500}",
+        "http://elsewhere.example/",
+    ):
+        link = Candidate(url, "L", via=seeds[0], depth=1)
+        [decided] = worker.decide([link], 1)
+        assert decided == in_memory.decide(link), url
+
+
+def test_no_process_keeps_the_seeds(bench: Bench, tmp_path: Path) -> None:
+    """The memory for many seeds is that for a few chunks of them."""
+    peaks = []
+    for count in (6_000, 18_000):
+        seeds = _file(tmp_path / f"{count}.txt", count)
+        bench.client.flushall()
+        frontier = _frontier(bench, seeds)
+        tracemalloc.start()
+        frontier.open_job()
+        facts = sum(each.report is not None for each in frontier.reports.facts_of_seeds(seeds.urls()))
+        worker = bench.again(frontier)
+        assert isinstance(worker.claim("w"), Lease)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert facts == count
+        assert len(worker.job.seeds) == 0
+        assert len(bench.client.get("gf:{main}:spring")) < 10_000
+    assert peaks[1] < peaks[0] + 2_500_000, f"{peaks} bytes: 12,000 more seeds take more memory"
+
+
+def test_all_keys_of_the_scope_go_with_the_job(bench: Bench, tmp_path: Path) -> None:
+    frontier = _frontier(bench, _file(tmp_path / "seeds.txt", 100), Profile(scope="page"))
+    frontier.open_job()
+    assert len(bench.client.keys("gf:{main}:spring:prefix:*")) > 90
+    frontier.forget()
+    assert bench.client.keys("gf:{main}:spring*") == []
+
+
+def test_a_job_without_open_seeds_finishes(bench: Bench, tmp_path: Path) -> None:
+    frontier = _frontier(bench, _file(tmp_path / "seeds.txt", 3))
+    frontier.open_job()
+    while isinstance(claim := frontier.claim("w"), Lease):
+        frontier.finish(claim, VisitOutcome(200, bytes=1))
+    assert isinstance(claim, JobFinished)
