@@ -81,7 +81,7 @@ _NAMES: Final = (
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
 )
-_CALLED: Final = {"links": ("add", "reject")}
+_CALLED: Final = {"links": ("add", "reject"), "exchange": ("finish", "claim")}
 """The scripts that a script calls."""
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
@@ -112,11 +112,11 @@ class FrontierScript(NamedTuple):
 def script(name: str) -> FrontierScript:
     """Return the script in `name`.lua. The scripts that it calls are functions of their names in front of it."""
     folder = files("frontier").joinpath("lua")
-    read = {
-        part: folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", *_CALLED.get(name, ()), name)
-    }
-    called = "".join(f"local function {part}(ARGV)\n{read[part]}\nend\n" for part in _CALLED.get(name, ()))
-    text = read["common"] + called + read[name]
+    called = _CALLED.get(name, ())
+    read = {part: folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", *called, name)}
+    functions = "".join(f"local function {part}(ARGV)\n{read[part]}\nend\n" for part in called)
+    main = f"local function script()\n{read[name]}\nend\nlocal answer = script()\nstore_changes()\nreturn answer\n"
+    text = read["common"] + functions + main
     return FrontierScript(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
