@@ -19,7 +19,7 @@ from frontier.definition.revisit import RevisitHistory
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.packing import EndedVisit, leased, unpack
 from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, delay_ms, next_step
-from frontier.store import Store
+from frontier.store import FrontierUnavailable, Store
 
 logger = logging.getLogger(__name__)
 
@@ -176,9 +176,12 @@ class LeaseQueue(ABC):
         match answer[0]:
             case b"leases":
                 for number, *given in answer[1]:
-                    lease = self._lease(given, workers[number - 1], tokens[number - 1], seconds)
-                    if lease is not None and not self._is_rejected(lease, answer[-1]):
-                        found[number - 1] = lease
+                    try:
+                        lease = self._lease(given, workers[number - 1], tokens[number - 1], seconds)
+                        if lease is not None and not self._is_rejected(lease, answer[-1]):
+                            found[number - 1] = lease
+                    except FrontierUnavailable as error:  # the other leases are valid, and this one expires
+                        logger.warning("job %s: a URL was not ended: %s", self.name, error)
                 return tuple(found)
             case b"group":
                 self.assign_groups(answer[1].decode(), [host.decode("utf-8", "replace") for host in answer[2]])
