@@ -42,6 +42,8 @@ from frontier.renders import RenderQueue
 from frontier.reports import Reports
 from frontier.robots.rules import Robots
 from frontier.robots.store import RobotsStore
+from frontier.segments.registry import SegmentRegistry
+from frontier.segments.spiller import QueueSpiller, drop_segments
 from frontier.store import FrontierLost, FrontierUnavailable, Store
 
 logger = logging.getLogger(__name__)
@@ -74,7 +76,8 @@ class Frontier(LeaseQueue):
         super().__init__(job.name, store, settings)
         self.controls = Controls(self._store)
         self.reports = Reports(self._store)
-        self.desk = QueueDesk(self._store)
+        self.segments = SegmentRegistry(self._store)
+        self.desk = QueueDesk(self._store, self.segments)
         self._groups = GroupBook(self._store)
         self._use(job)
         self.renders = RenderQueue(self, store, settings)
@@ -355,6 +358,8 @@ class Frontier(LeaseQueue):
             while queue.sweep(all_leases=True):
                 pass
         self._store.drop()
+        if self.segments.folder is not None:
+            drop_segments(self.segments.folder)
         self._forget_links()
 
     @property
@@ -400,6 +405,15 @@ class Frontier(LeaseQueue):
         """Close the connections to Redis."""
         self._groups.close()
         self._store.client.close()
+
+    def spiller(self, note: Callable[[str], None] = logger.warning) -> QueueSpiller:
+        """Return what moves the ends of long queues to the folder of `segments` and back; a job has one at a time.
+
+        `note` takes messages for people.
+        """
+        if self.segments.folder is None:
+            raise ValueError("the frontier has no folder for segments")
+        return QueueSpiller(self._store, self.segments.folder, self._settings.queue_memory, note)
 
     def _use(self, job: Job) -> None:
         self.job = job

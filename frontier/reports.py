@@ -183,6 +183,8 @@ class Reports:
             stopped=stopped.decode() if stopped else None,
             pages=counts.get("pages", 0),
             fetched_along=counts.get("along", 0),
+            spilled=counts.get("spilled", 0),
+            lost=counts.get("spill_lost", 0),
             paused_seconds=paused_ms / 1000 if paused else None,
             added=added,
             waits=tuple(waits),
@@ -223,7 +225,7 @@ class Reports:
         with store.guarded():
             waiting = self._queued_hosts()
             beyond = ((host, 0) for host in store.client.sscan_iter(store.key("beyond"), count=_SCAN))
-            for host, _ in chain(waiting, beyond, self._scan("aside")):
+            for host, _ in chain(waiting, beyond, self._scan("aside"), self._scan("spilled")):
                 if host not in reported and not store.client.hexists(store.key("pages"), host):
                     reported.add(host)
                     yield self._host(host, 0)
@@ -252,14 +254,17 @@ class Reports:
             beyond = islice(store.client.sscan_iter(store.key("beyond")), looked_at)
             found = [*ready, *((host, why.decode("utf-8", "replace"), False) for host, why in aside)]
             found += [(host, "", True) for host in beyond]
+            spilled = {host: int(count) for host, count in store.client.hgetall(store.key("spilled")).items()}
+            known = {host for host, _, _ in found}
+            found += [(host, "", False) for host in spilled if host not in known]
             counted: list[tuple[int, str, str, bool]] = []
             for chunk in batched(dict.fromkeys(found), _SCAN):
                 pipeline = store.client.pipeline(transaction=False)
                 names = [host.decode("utf-8", "replace") for host, _, _ in chunk]
                 for name in names:
                     pipeline.zcard(store.key(f"q:{name}"))
-                for name, (_, why, is_beyond), count in zip(names, chunk, pipeline.execute(), strict=True):
-                    counted.append((int(count), name, why, is_beyond))
+                for name, (host, why, is_beyond), count in zip(names, chunk, pipeline.execute(), strict=True):
+                    counted.append((int(count) + spilled.get(host, 0), name, why, is_beyond))
             longest = nlargest(most, counted, key=lambda each: each[:2])
             pipeline = store.client.pipeline(transaction=False)
             for _, name, _, _ in longest:
@@ -291,6 +296,7 @@ class Reports:
         with store.guarded():
             seconds, micros = store.client.time()
             queued = int(store.client.zcard(store.key(f"q:{host}")))
+            queued += int(store.client.hget(store.key("spilled"), host) or 0)
             aside = store.client.hget(store.key("aside"), host) or b""
             is_beyond = bool(store.client.sismember(store.key("beyond"), host))
             state = store.client.hmget(store.host_key(host), "d", "n", "j", "f", "e", "b")
@@ -433,6 +439,7 @@ class Reports:
         with store.guarded():
             fetched = int(store.client.hget(store.key("hostbytes"), host) or 0)
             queued = int(store.client.zcard(store.key(f"q:{name}")))
+            queued += int(store.client.hget(store.key("spilled"), host) or 0)
             aside = store.client.hget(store.key("aside"), host)
         return HostReport(name, pages, fetched, queued, aside.decode() if aside else None)
 

@@ -43,6 +43,7 @@ from frontier.lease import JobProgress
 from frontier.links.log import FILE_NAME as LINK_FILE
 from frontier.links.log import LinkLog
 from frontier.queue import Frontier
+from frontier.segments.registry import SEGMENT_FOLDER
 from frontier.store import FrontierLost, FrontierUnavailable
 
 LEASE_SECONDS: Final = 30.0
@@ -172,6 +173,7 @@ class Crawl:
         frontier = Frontier(addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         if settings.logs.links == "on":
             frontier.link_log = LinkLog(run.folder, settings.logs)
+        frontier.segments.folder = run.folder / SEGMENT_FOLDER
         was_there = frontier.open_job(lists=settings.home / LIST_FOLDER)
         frontier.controls.release()  # the disk watch sets a hold again if it must; the pause of an operator stays
         if why := frontier.reports.progress().paused:
@@ -228,8 +230,9 @@ class Crawl:
         When the job is over, its frontier is dropped: the next run of the job begins with an empty seen set.
         """
         try:
-            watch.wait_until_over()
-            watch.finish_visits()
+            with frontier.spiller(self._display.note):
+                watch.wait_until_over()
+                watch.finish_visits()
             _release_leases(frontier)
             facts = _facts(frontier)
             watch.progress = facts.progress

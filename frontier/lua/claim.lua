@@ -468,9 +468,11 @@ if not next_due then
   local first = revisit and call('ZRANGE', job .. ':due', 0, 0, 'WITHSCORES') or {}
   if first[1] then return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length } end
   local other = is_render and job or ROOT .. RENDERS
-  if call('EXISTS', other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready') > 0 then
+  local keys = { other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready', other .. ':segments' }
+  if call('EXISTS', unpack(keys)) > 0 then
     return { 'pause', BUSY_MS, 'busy', scope_length }
   end
+  if not is_render and call('EXISTS', key('segments')) == 1 then return { 'pause', BUSY_MS, 'spilled', scope_length } end
   if not is_render and call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end
   call('HSET', job .. ':state', 'finished', NOW) -- from now on, operators can't add seeds (add.lua)
   return { 'finished', scope_length }

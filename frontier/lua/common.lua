@@ -150,10 +150,30 @@ end
 -- Check a host again when it is due, if its queue is not empty.
 local function schedule_host(host, due) call_later('ZADD XX', key('ready'), math.max(due, NOW), host) end
 
+-- Return the number of URLs of a host that are in segments (frontier/segments).
+local function spilled_of(host) return tonumber(call('HGET', key('spilled'), host) or 0) end
+
+-- Let a URL that may be in a segment not come back from there, since it is queued anew; or end then, with `ending`.
+local function mark_unspilled(id, ending)
+  if call('EXISTS', key('segments')) == 0 then return 0 end
+  return call(ending and 'HSETNX' or 'HSET', key('unspilled'), id, ending or '')
+end
+
+-- Note the host of a new URL for the spiller, when its queue has more than `longest` URLs (0 for no limit). Some of the
+-- URLs, by their number, are enough to find a long queue.
+local SAMPLE = 64
+
+local function note_length(host, number, longest)
+  if longest == 0 or number % math.max(math.min(SAMPLE, math.floor(longest / 4)), 1) > 0 then return end
+  if call('ZCARD', key('q:' .. host)) > longest then call('SADD', key('long'), host) end
+end
+
+local function longest_queue() return tonumber(call('HGET', key('state'), 'queue_memory') or 0) end
+
 -- Set a host aside: none of its URLs is handed out, and they count as excluded until the command 'wake'.
 local function set_aside(host, why)
   if is_aside(host) then return 0 end
-  local waiting = call('ZCARD', key('q:' .. host))
+  local waiting = call('ZCARD', key('q:' .. host)) + spilled_of(host)
   call('HSET', key('aside'), host, why)
   call('ZREM', key('ready'), host)
   call('ZREM', key('parked'), host)
@@ -270,6 +290,15 @@ local function conclude(id, record, ending, code, fetched)
   count('c:' .. code, 1)
   if ending ~= 'done' then call('HSET', key('ended'), id, ending .. '\n' .. code .. '\n' .. record) end
   call_later('HDEL', key('u'), id, 't:' .. id, 'l:' .. id)
+end
+
+-- End a URL that was removed from its queue without a visit.
+local function end_queued(id, record, ending, code)
+  if not is_renders() and call('HEXISTS', key('seeds'), id) == 1 then
+    local url = string.match(call('HGET', key('seeds'), id), '^[^\n]*\n[^\n]*\n[^\n]*\n(.*)$') or ''
+    call('HSET', key('seeds'), id, ending .. '\n' .. code .. '\n\n' .. url)
+  end
+  conclude(id, record, ending, code)
 end
 
 -- Fail a URL whose record is lost or damaged, so that the other URLs of its host are visited.
