@@ -30,7 +30,7 @@ MOST_EXCHANGED: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ExchangeAnswer:
     """An exchange ended visits and made claims, each in the order of the call."""
 
     endings: tuple[LeaseEnding, ...]
@@ -91,7 +91,7 @@ class LeaseQueue(ABC):
         workers: Sequence[str],
         *,
         lease_seconds: float | None = None,
-    ) -> Exchange:
+    ) -> ExchangeAnswer:
         """Finish visits and claim a URL for each of these workers, in one step and one round trip.
 
         Each visit ends as by `finish`, and each claim is as by `claim`. A visit that ends counts when the claims are
@@ -114,7 +114,7 @@ class LeaseQueue(ABC):
         for (lease, _), ending in zip(finished, endings, strict=True):
             if not ending:
                 logger.warning("job %s: the outcome of %s was dropped, since its lease is over", self.name, lease.url)
-        return Exchange(endings, self._claims(answer, workers, tokens, seconds) if answer is not None else ())
+        return ExchangeAnswer(endings, self._claims(answer, workers, tokens, seconds) if answer is not None else ())
 
     def give_back(
         self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True
