@@ -14,6 +14,7 @@ from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import Candidate
 from frontier.lease import JobProgress, RenderProgress, Wait, WaitKind
 from frontier.packing import unpack
+from frontier.segments.registry import SegmentRegistry
 from frontier.store import RENDERS, Store
 
 type UrlState = Literal["queued", "leased", "failed", "excluded"]
@@ -146,8 +147,9 @@ class RejectedLink:
 class Reports:
     """The reports of one job."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, segments: SegmentRegistry | None = None) -> None:
         self._store = store
+        self._segments = segments
 
     def active_workers(self) -> set[str]:
         """Return the names of the worker processes that visit a URL of the job, or render one."""
@@ -201,6 +203,11 @@ class Reports:
             raise ValueError(f"state = {state!r} has no report; choose queued, leased, failed or excluded")
         yield from self._ended(state)
         yield from self._open(state)
+        if state in ("queued", "excluded") and self._segments is not None:
+            aside = self._aside()
+            for host, entries in self._segments.entries():
+                if (host.encode() in aside) == (state == "excluded"):
+                    yield from (UrlReport(state, unpack(entry.record)) for entry in entries)
 
     def seeds(self) -> Iterator[SeedReport]:
         """Yield the state of each seed, as a stream."""

@@ -220,6 +220,7 @@ def test_entries_and_deletions_reach_urls_in_segments(bench: Bench, tmp_path: Pa
     frontier, spiller, _ = filled(bench, tmp_path / "queue")
     queued = {entry.url for entry in frontier.desk.entries(("queued",))}
     assert queued == {url(number) for number in range(200)}
+    assert len(list(frontier.reports.urls("queued"))) == 200
     wanted = [url(number) for number in range(150, 200)]
     assert frontier.desk.delete(wanted) == 50
     assert {entry.url for entry in frontier.desk.entries(("queued",))} == queued - set(wanted)
