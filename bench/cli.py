@@ -34,6 +34,7 @@ from bench.peers import KINDS, PeerUnavailable, scrapy_queue
 from bench.peers.peer import cache_folder
 from bench.report import ReportRow, as_json, comparison, rows, table
 from bench.rounds import Bench, BenchPlan, RoundResult
+from frontier.lease_queue import MOST_EXCHANGED
 from frontier.private_redis.server import RedisProblem
 
 SCHEMES: Final = ("http", "connect", "absolute")
@@ -284,15 +285,27 @@ def crawl(pages: int, hosts: int, workers: int, crawlers: Sequence[str], profile
 @click.option("--hosts", default=1_000, show_default=True, type=click.IntRange(1), help="Hosts of the URLs.")
 @click.option("--urls", default=50_000, show_default=True, type=click.IntRange(1), help="URLs in the queue.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1), help="Processes that claim URLs.")
+@click.option(
+    "--batch",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, MOST_EXCHANGED),
+    help="URLs that a worker finishes and claims in one step.",
+)
+@click.option(
+    "--waiting", default=0, show_default=True, type=click.IntRange(0), help="Further hosts, which wait with a URL each."
+)
 @click.option("--with-scrapy", is_flag=True, help="Measure scrapy's disk queue too; it is installed from PyPI.")
 @click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
-def frontier(hosts: int, urls: int, workers: int, with_scrapy: bool, as_data: bool) -> None:
+def frontier(hosts: int, urls: int, workers: int, batch: int, waiting: int, with_scrapy: bool, as_data: bool) -> None:
     """Measure the queue of a job: URLs added, claimed and finished a second, CPU and memory of Redis.
 
-    Nothing is fetched, and no host has to wait. The Redis is one of its own in a temporary folder.
+    Nothing is fetched, and only the hosts of --waiting have to wait. The Redis is one of its own in a temporary folder.
     """
     try:
-        found = frontier_bench.measure(hosts, urls, workers, lambda text: click.echo(text, err=True))
+        found = frontier_bench.measure(
+            hosts, urls, workers, lambda text: click.echo(text, err=True), batch=batch, waiting=waiting
+        )
         theirs = scrapy_queue.measure(hosts, urls) if with_scrapy else None
     except (RedisProblem, PeerUnavailable) as error:
         raise click.ClickException(str(error)) from error

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,13 +23,15 @@ from bench.peers.scrapy_queue import ScrapyQueueRound
 from bench.process import resource_usage
 from frontier.definition.job import Job, Profile
 from frontier.definition.scope import Candidate
-from frontier.lease import JobFinished, Lease, Pause
+from frontier.lease import JobFinished, Lease
 from frontier.politeness import VisitOutcome
-from frontier.private_redis.server import start_redis
+from frontier.private_redis.server import EmbeddedRedis, start_redis
 from frontier.queue import Frontier
 
 _CHUNK: Final = 500
 _JOB: Final = "bench"
+_SAMPLE: Final = 100
+_POLL_SECONDS: Final = 0.01
 _SETTINGS: Final = FrontierSettings(min_delay_seconds=0, delay_factor=0, retry_seconds=0, max_retry_seconds=0)
 """No delays: the queue alone is measured."""
 
@@ -38,6 +43,10 @@ class FrontierRound:
     hosts: int
     urls: int
     workers: int
+    batch: int
+    """URLs that a worker claims and finishes in one step."""
+    waiting: int
+    """Further hosts with one URL each, which wait for the end of their delays."""
     added_per_second: float
     known_per_second: float
     """Links a second that were seen before."""
@@ -48,15 +57,26 @@ class FrontierRound:
     worker_micros: float
     """CPU of the workers for each such URL."""
     claim_p50_ms: float
+    """Time of a step: a batch is finished, and the next one is claimed."""
     claim_p99_ms: float
     queued_bytes: float
     """Memory of Redis for each URL that waits, its host included."""
     seen_bytes: float
     """Memory of Redis for each URL when all are finished, its host included."""
+    idle_bytes: float
+    """Memory of Redis for each host that was visited and has no URL."""
+    restart_seconds: float
+    """Time until Redis answers when the server was killed with the full queue."""
 
 
-def measure(hosts: int, urls: int, workers: int, tell: Callable[[str], None]) -> FrontierRound:
-    """Fill and empty the queue of a job with so many URLs on so many hosts. Raises RedisProblem."""
+def measure(
+    hosts: int, urls: int, workers: int, tell: Callable[[str], None], *, batch: int = 1, waiting: int = 0
+) -> FrontierRound:
+    """Fill and empty the queue of a job with so many URLs on so many hosts. Raises RedisProblem.
+
+    The workers take `batch` URLs in one step. As many as `waiting` further hosts have a URL and wait.
+    """
+    # The guard of the Redis may still make a lock file while the folder is removed.
     with (
         tempfile.TemporaryDirectory(prefix="gf-bench-", ignore_cleanup_errors=True) as folder,
         start_redis(Path(folder)) as server,
@@ -76,21 +96,30 @@ def measure(hosts: int, urls: int, workers: int, tell: Callable[[str], None]) ->
         for chunk in batched(_candidates(hosts, known), _CHUNK):
             frontier.add(chunk)
         again = known / (time.perf_counter() - began)
+        if waiting:
+            _add_waiting(frontier, client, waiting)
+            tell(f"{waiting:,} hosts wait")
+        full = _memory(client)
+        restart = _restarted(client, server)
+        empty += _memory(client) - full  # buffers and scripts that the new server does not have
         pid = int(client.info("server")["process_id"])
         before = resource_usage(pid).redis_cpu
-        found = _emptied(server.url, workers)
+        found = _emptied(server.url, workers, batch, urls)
         after = resource_usage(pid).redis_cpu
         pairs = sum(one.pairs for one in found)
         seconds = max(one.seconds for one in found)
         times = sorted(milliseconds for one in found for milliseconds in one.claims)
         tell(f"{pairs:,} URLs claimed and finished: {pairs / seconds:,.0f} a second")
         seen = (_memory(client) - empty) / urls
+        idle = _idle_bytes(client, hosts)
         frontier.close()
         client.close()
         return FrontierRound(
             hosts,
             urls,
             workers,
+            batch,
+            waiting,
             added,
             again,
             pairs / seconds,
@@ -100,12 +129,17 @@ def measure(hosts: int, urls: int, workers: int, tell: Callable[[str], None]) ->
             times[min(len(times) - 1, int(len(times) * 0.99))],
             queued,
             seen,
+            idle,
+            restart,
         )
 
 
 def table(found: FrontierRound, scrapy: ScrapyQueueRound | None) -> Table:
     """Return the costs as a table, with those of scrapy's disk queue when they were measured."""
-    made = Table(title=f"{found.urls:,} URLs on {found.hosts:,} hosts, {found.workers} workers")
+    made = Table(
+        title=f"{found.urls:,} URLs on {found.hosts:,} hosts, {found.workers} workers, batches of {found.batch}, "
+        f"{found.waiting:,} hosts that wait"
+    )
     made.add_column("measure")
     made.add_column("value", justify="right")
     theirs: tuple[tuple[str, str], ...] = ()
@@ -121,10 +155,12 @@ def table(found: FrontierRound, scrapy: ScrapyQueueRound | None) -> Table:
         ("claim + finish a second", f"{found.pairs_per_second:,.0f}"),
         ("CPU of Redis for each, µs", f"{found.redis_micros:.0f}"),
         ("CPU of the worker for each, µs", f"{found.worker_micros:.0f}"),
-        ("claim, p50 ms", f"{found.claim_p50_ms:.2f}"),
-        ("claim, p99 ms", f"{found.claim_p99_ms:.2f}"),
+        ("step of a batch, p50 ms", f"{found.claim_p50_ms:.2f}"),
+        ("step of a batch, p99 ms", f"{found.claim_p99_ms:.2f}"),
         ("bytes of a queued URL", f"{found.queued_bytes:.0f}"),
         ("bytes of a finished URL", f"{found.seen_bytes:.0f}"),
+        ("bytes of an idle host", f"{found.idle_bytes:.0f}"),
+        ("restart of Redis, s", f"{found.restart_seconds:.1f}"),
         *theirs,
     ):
         made.add_row(name, value)
@@ -141,13 +177,14 @@ class _Work:
     claims: Sequence[float]
 
 
-def _emptied(url: str, workers: int) -> list[_Work]:
-    """Let processes claim and finish all URLs; return what each of them did."""
+def _emptied(url: str, workers: int, batch: int, urls: int) -> list[_Work]:
+    """Let processes claim and finish all URLs that may be visited; return what each of them did."""
     context = multiprocessing.get_context("spawn")
+    left = context.Value("q", urls)
     running = []
     for number in range(workers):
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, url, f"worker-{number}"))
+        process = context.Process(target=_work, args=(theirs, url, f"worker-{number}", batch, left))
         process.start()
         theirs.close()
         running.append((process, ours))
@@ -162,29 +199,60 @@ def _emptied(url: str, workers: int) -> list[_Work]:
     return found
 
 
-def _work(pipe: Pipe, url: str, name: str) -> None:
-    """Claim and finish URLs until none is left."""
+def _work(pipe: Pipe, url: str, name: str, batch: int, left: Any) -> None:
+    """Claim and finish URLs until `left` of them are left for all workers."""
     frontier = Frontier.of(url, _JOB, _SETTINGS)
     pipe.send("ready")
     pipe.recv()
     outcome = VisitOutcome(200, bytes=5_000, duration_ms=10)
-    pairs, claims = 0, []
+    names = [f"{name}-{number}" for number in range(batch)]
+    pairs, claims, held = 0, [], list[Lease]()
     began, cpu = time.perf_counter(), time.process_time()
-    while True:
+    while left.value > 0 or held:
         at = time.perf_counter()
-        claim = frontier.claim(name)
-        claims.append((time.perf_counter() - at) * 1000)
-        match claim:
-            case Lease():
-                frontier.finish(claim, outcome)
-                pairs += 1
-            case Pause():
-                claims.pop()  # another worker has the last URLs, or all hosts are in use
-            case JobFinished() | _:
-                claims.pop()
-                break
+        exchange = frontier.exchange([(lease, outcome) for lease in held], names)
+        pairs += len(held)
+        with left.get_lock():
+            left.value -= len(held)
+        held = [claim for claim in exchange.claims if isinstance(claim, Lease)]
+        if held:
+            claims.append((time.perf_counter() - at) * 1000)
+        elif any(isinstance(claim, JobFinished) for claim in exchange.claims):
+            break
     pipe.send(_Work(pairs, time.perf_counter() - began, time.process_time() - cpu, claims))
     frontier.close()
+
+
+def _add_waiting(frontier: Frontier, client: Any, hosts: int) -> None:
+    """Add hosts with a URL each, whose last visits have left them a delay of an hour."""
+    due = int(client.time()[0]) * 1000 + 3_600_000
+    shard = f"gf:{{{_SETTINGS.shard}}}:"
+    for chunk in batched(range(hosts), _CHUNK):
+        names = [f"waiting{number}.test" for number in chunk]
+        frontier.add(Candidate(f"http://{name}/", "L", via="http://seed.test/", depth=1) for name in names)
+        pipeline = client.pipeline(transaction=False)
+        for name in names:
+            pipeline.hset(f"{shard}@{name}", mapping={"d": due, "n": 0, "f": 0, "s": due - 3_600_000, "j": _JOB})
+        pipeline.zadd(f"{shard}{_JOB}:ready", dict.fromkeys(names, due), xx=True)
+        pipeline.execute()
+
+
+def _restarted(client: Any, server: EmbeddedRedis) -> float:
+    """Kill the server, and return the seconds until it answers again."""
+    pid = int(client.info("server")["process_id"])
+    os.kill(pid, signal.SIGKILL)
+    pause, began = threading.Event(), time.perf_counter()
+    while not server.revive():
+        pause.wait(_POLL_SECONDS)
+    return time.perf_counter() - began
+
+
+def _idle_bytes(client: Any, hosts: int) -> float:
+    """Return the bytes of a host without URLs: its hash, and its fields in the counts by host."""
+    shard = f"gf:{{{_SETTINGS.shard}}}:"
+    sample = [client.memory_usage(f"{shard}@host{number}.test") or 0 for number in range(min(hosts, _SAMPLE))]
+    counts = [client.memory_usage(f"{shard}{_JOB}:{name}", samples=0) or 0 for name in ("pages", "hostbytes")]
+    return sum(sample) / len(sample) + sum(counts) / hosts
 
 
 def _candidates(hosts: int, urls: int) -> Iterator[Candidate]:

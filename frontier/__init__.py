@@ -9,8 +9,9 @@
 7. `groups` bounds the visits of several hosts together. A URL of a continuous crawl is visited again when it is due
    (`definition/revisit.py`).
 8. `renders` has the pages that Chromium opens later (`rendering: asynchronous`), in a queue of the same kind.
-8. A lease that expired is swept, and its URL goes back to its queue.
-9. `control` takes commands of operators; `reports` has progress and reports; `queues` shows the queues to operators,
+9. A lease that expired is swept, and its URL goes back to its queue.
+10. `segments` keeps the ends of long queues in files.
+11. `control` takes commands of operators; `reports` has progress and reports; `queues` shows the queues to operators,
    and changes them.
 
 All state is in Redis (`store`), and each step is one script (`lua/`). `private_redis` starts a Redis in the home.

@@ -68,7 +68,8 @@ class Lease:
 class Pause:
     """No URL may be visited now; the worker claims again after this time.
 
-    `why` is politeness, busy, paused, opening, or due: all that is left are visits that are not due yet.
+    `why` is politeness, busy, paused, opening, spilled (all that is left waits in segments), or due: all that is left
+    are visits that are not due yet.
     """
 
     seconds: float
@@ -190,6 +191,10 @@ class JobProgress:
     """Number of seeds that were added to the running job."""
     waits: tuple[Wait, ...] = ()
     """Some waiting hosts and URLs, in the order in which they are due."""
+    spilled: int = 0
+    """Queued and excluded URLs that wait in segments, and not in memory."""
+    lost: int = 0
+    """URLs of segments whose files are missing or damaged. They were queued, and are not visited."""
     revisits: int = 0
     """URLs that will be visited again. They are not among the queued ones."""
     renders: RenderProgress = RenderProgress()

@@ -10,6 +10,7 @@ import logging
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from archive import crawl_log
@@ -18,12 +19,23 @@ from frontier.definition.revisit import RevisitHistory
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.packing import EndedVisit, leased, unpack
 from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, delay_ms, next_step
-from frontier.store import Store
+from frontier.store import FrontierUnavailable, Store
 
 logger = logging.getLogger(__name__)
 
 LONGEST_PAUSE: Final = 1.0
 """A worker claims again after this time at the latest, since other workers or operators may have added URLs."""
+MOST_EXCHANGED: Final = 256
+"""Largest number of visits that end, and of claims, in one step. A step keeps Redis busy for some milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeAnswer:
+    """An exchange ended visits and made claims, each in the order of the call."""
+
+    endings: tuple[LeaseEnding, ...]
+    claims: tuple[Claim | None, ...]
+    """None for a worker that has to claim again: there were fewer URLs than workers."""
 
 
 class LeaseQueue(ABC):
@@ -60,24 +72,9 @@ class LeaseQueue(ABC):
         The lease lasts `lease_seconds`, by default as long as the setting says. Raises FrontierLost when Redis has lost
         the job.
         """
-        token, rules = secrets.token_hex(8), self.politeness
-        lease_ms = round((lease_seconds or self._settings.lease_seconds) * 1000)
-        while True:
-            answer = self._store.run("claim", worker, token, lease_ms, rules.per_host, rules.max_retries)
-            match answer[0]:
-                case b"lease":
-                    lease = self._lease(answer, worker, token, lease_ms / 1000)
-                    if lease is not None and not self._is_rejected(lease, answer[-1]):
-                        return lease
-                    token = secrets.token_hex(8)
-                case b"pause":
-                    return Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode())
-                case b"group":
-                    self.assign_groups(answer[1].decode(), [host.decode("utf-8", "replace") for host in answer[2]])
-                case b"stopped":
-                    return JobStopped(answer[1].decode("utf-8", "replace"))
-                case _:
-                    return JobFinished()
+        while (claim := self.exchange((), (worker,), lease_seconds=lease_seconds).claims[0]) is None:
+            pass
+        return claim
 
     def finish(self, lease: Lease, outcome: VisitOutcome) -> LeaseEnding:
         """Finish a visit, and return what becomes of the URL. The links of the page must have been added before.
@@ -86,13 +83,38 @@ class LeaseQueue(ABC):
         second call with the same lease returns the first answer. `LeaseEnding.STALE`, which is false, means that the
         lease had expired and nothing was changed.
         """
-        step = next_step(
-            outcome, self.politeness_of(lease.url), attempt=lease.attempt, host_failures=lease.host_failures
-        )
-        ending = self._end(lease, step, outcome)
-        if not ending:
-            logger.warning("job %s: the outcome of %s was dropped, since its lease is over", self.name, lease.url)
-        return ending
+        return self.exchange(((lease, outcome),), ()).endings[0]
+
+    def exchange(
+        self,
+        finished: Sequence[tuple[Lease, VisitOutcome]],
+        workers: Sequence[str],
+        *,
+        lease_seconds: float | None = None,
+    ) -> ExchangeAnswer:
+        """Finish visits and claim a URL for each of these workers, in one step and one round trip.
+
+        Each visit ends as by `finish`, and each claim is as by `claim`. A visit that ends counts when the claims are
+        decided. At most `MOST_EXCHANGED` visits and as many claims are taken. Raises FrontierLost.
+        """
+        if max(len(finished), len(workers)) > MOST_EXCHANGED:
+            raise ValueError(f"at most {MOST_EXCHANGED} visits are exchanged in one step")
+        ended = [self._ended(lease, self._step(lease, outcome), outcome).packed() for lease, outcome in finished]
+        rules, seconds = self.politeness, lease_seconds or self._settings.lease_seconds
+        tokens = [secrets.token_hex(8) for _ in workers]
+        wanted: list[str | int] = [round(seconds * 1000), rules.per_host, rules.max_retries]
+        wanted += [part for pair in zip(workers, tokens, strict=True) for part in pair]
+        if not workers:
+            answers, answer = (self._store.run("finish", *ended) if ended else []), None
+        elif not ended:
+            answers, answer = [], self._store.run("claim", *wanted)
+        else:
+            answers, answer = self._store.run("exchange", len(ended), *ended, *wanted)
+        endings = tuple(LeaseEnding(each.decode()) for each in answers)
+        for (lease, _), ending in zip(finished, endings, strict=True):
+            if not ending:
+                logger.warning("job %s: the outcome of %s was dropped, since its lease is over", self.name, lease.url)
+        return ExchangeAnswer(endings, self._claims(answer, workers, tokens, seconds) if answer is not None else ())
 
     def give_back(
         self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True
@@ -146,9 +168,35 @@ class LeaseQueue(ABC):
         self._end(lease, Step(LeaseEnding.EXCLUDED), VisitOutcome(crawl_log.OUT_OF_SCOPE))
         return True
 
+    def _claims(
+        self, answer: Sequence[Any], workers: Sequence[str], tokens: Sequence[str], seconds: float
+    ) -> tuple[Claim | None, ...]:
+        """Return the claims in an answer; None for a worker that has to claim again."""
+        found: list[Claim | None] = [None] * len(workers)
+        match answer[0]:
+            case b"leases":
+                for number, *given in answer[1]:
+                    try:
+                        lease = self._lease(given, workers[number - 1], tokens[number - 1], seconds)
+                        if lease is not None and not self._is_rejected(lease, answer[-1]):
+                            found[number - 1] = lease
+                    except FrontierUnavailable as error:  # the other leases are valid, and this one expires
+                        logger.warning("job %s: a URL was not ended: %s", self.name, error)
+                return tuple(found)
+            case b"group":
+                self.assign_groups(answer[1].decode(), [host.decode("utf-8", "replace") for host in answer[2]])
+                return tuple(found)
+            case b"pause":
+                pause = Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode())
+                return (pause,) * len(workers)
+            case b"stopped":
+                return (JobStopped(answer[1].decode("utf-8", "replace")),) * len(workers)
+            case _:
+                return (JobFinished(),) * len(workers)
+
     def _lease(self, answer: Sequence[Any], worker: str, token: str, seconds: float) -> Lease | None:
         """Return the lease in an answer; None, after the URL failed, when its record is damaged."""
-        id, record, tries, failures = answer[1].decode(), answer[2], int(answer[3]), int(answer[4])
+        id, record, tries, failures = answer[0].decode(), answer[1], int(answer[2]), int(answer[3])
         candidate = unpack(record)
         if candidate is None:
             logger.error("job %s: the record %r of URL %s is damaged; the URL failed", self.name, record[:200], id)
@@ -163,14 +211,22 @@ class LeaseQueue(ABC):
             worker=worker,
             tries=tries,
             failures=failures,
-            lost=int(answer[5]),
+            lost=int(answer[4]),
             seconds=seconds,
-            history=answer[6].decode("utf-8", "replace"),
+            history=answer[5].decode("utf-8", "replace"),
         )
 
+    def _step(self, lease: Lease, outcome: VisitOutcome) -> Step:
+        rules = self.politeness_of(lease.url)
+        return next_step(outcome, rules, attempt=lease.attempt, host_failures=lease.host_failures)
+
     def _end(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> LeaseEnding:
+        ended = self._ended(lease, step, outcome, counts=counts)
+        return LeaseEnding(self._store.run("finish", ended.packed())[0].decode())
+
+    def _ended(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> EndedVisit:
         history = self._history_after(lease, step.ending, outcome)
-        ended = EndedVisit(
+        return EndedVisit(
             lease.id,
             lease.token,
             lease.worker,
@@ -191,7 +247,6 @@ class LeaseQueue(ABC):
             revisit=history.packed() if history is not None else "",
             revisit_ms=1000 * history.interval_seconds if history is not None else 0,
         )
-        return LeaseEnding(self._store.run("finish", ended.packed()).decode())
 
     def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
         """Return the history of a URL that is to be visited again; None for any other URL."""

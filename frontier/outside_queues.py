@@ -80,9 +80,14 @@ class OutsideQueues:
             pipeline.hget(key("pages"), host)
             pipeline.hget(key("hostbytes"), host)
             pipeline.hget(key("aside"), host)
-            queued, visits, pages, fetched, aside = pipeline.execute()
+            pipeline.hget(key("spilled"), host)
+            queued, visits, pages, fetched, aside, spilled = pipeline.execute()
         return HostCounts(
-            int(queued), int(visits or 0), int(pages or 0), int(fetched or 0), (aside or b"").decode("utf-8", "replace")
+            int(queued) + int(spilled or 0),
+            int(visits or 0),
+            int(pages or 0),
+            int(fetched or 0),
+            (aside or b"").decode("utf-8", "replace"),
         )
 
     def bring_forward(self, host: str, per_host: int) -> bool:

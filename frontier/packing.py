@@ -132,8 +132,9 @@ class EndedVisit:
     """The time until that visit is due."""
 
     def packed(self) -> str:
-        """Return the JSON object."""
-        return compact_json({name: getattr(self, name) for name in _FIELDS})
+        """Return the JSON object, without fields that have their default."""
+        values = ((name, getattr(self, name), default) for name, default in _FIELDS)
+        return compact_json({name: value for name, value, default in values if value != default})
 
 
-_FIELDS: Final = tuple(field.name for field in fields(EndedVisit))
+_FIELDS: Final = tuple((field.name, field.default) for field in fields(EndedVisit))

@@ -44,6 +44,8 @@ from frontier.reports import Reports
 from frontier.robots.rules import Robots
 from frontier.robots.store import RobotsStore
 from frontier.seed_prefixes import StoredPrefixes
+from frontier.segments.registry import SegmentRegistry
+from frontier.segments.spiller import QueueSpiller, drop_segments
 from frontier.store import FrontierLost, FrontierUnavailable, Store
 
 logger = logging.getLogger(__name__)
@@ -78,8 +80,9 @@ class Frontier(LeaseQueue):
         store = Store(redis_url, settings.shard, job.name, timeout_seconds=timeout_seconds)
         super().__init__(job.name, store, settings)
         self.controls = Controls(self._store)
-        self.reports = Reports(self._store)
-        self.desk = QueueDesk(self._store)
+        self.segments = SegmentRegistry(self._store)
+        self.desk = QueueDesk(self._store, self.segments)
+        self.reports = Reports(self._store, self.segments)
         self._groups = GroupBook(self._store)
         self._use(job)
         self.renders = RenderQueue(self, store, settings)
@@ -387,6 +390,8 @@ class Frontier(LeaseQueue):
             while queue.sweep(all_leases=True):
                 pass
         self._store.drop()
+        if self.segments.folder is not None:
+            drop_segments(self.segments.folder)
         self._forget_links()
 
     @property
@@ -432,6 +437,15 @@ class Frontier(LeaseQueue):
         """Close the connections to Redis."""
         self._groups.close()
         self._store.client.close()
+
+    def spiller(self, note: Callable[[str], None] = logger.warning) -> QueueSpiller:
+        """Return what moves the ends of long queues to the folder of `segments` and back; a job has one at a time.
+
+        `note` takes messages for people.
+        """
+        if self.segments.folder is None:
+            raise ValueError("the frontier has no folder for segments")
+        return QueueSpiller(self._store, self.segments.folder, self._settings.queue_memory, note)
 
     def _use(self, job: Job) -> None:
         self.job = job

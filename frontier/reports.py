@@ -14,6 +14,7 @@ from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import Candidate
 from frontier.lease import JobProgress, RenderProgress, Wait, WaitKind
 from frontier.packing import unpack
+from frontier.segments.registry import SegmentRegistry
 from frontier.store import RENDERS, Store
 
 type UrlState = Literal["queued", "leased", "failed", "excluded"]
@@ -155,8 +156,9 @@ class RejectedLink:
 class Reports:
     """The reports of one job."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, segments: SegmentRegistry | None = None) -> None:
         self._store = store
+        self._segments = segments
 
     def active_workers(self) -> set[str]:
         """Return the names of the worker processes that visit a URL of the job, or render one."""
@@ -192,6 +194,8 @@ class Reports:
             stopped=stopped.decode() if stopped else None,
             pages=counts.get("pages", 0),
             fetched_along=counts.get("along", 0),
+            spilled=counts.get("spilled", 0),
+            lost=counts.get("spill_lost", 0),
             paused_seconds=paused_ms / 1000 if paused else None,
             added=added,
             waits=tuple(waits),
@@ -208,6 +212,11 @@ class Reports:
             raise ValueError(f"state = {state!r} has no report; choose queued, leased, failed or excluded")
         yield from self._ended(state)
         yield from self._open(state)
+        if state in ("queued", "excluded") and self._segments is not None:
+            aside = self._aside()
+            for host, entries in self._segments.entries():
+                if (host.encode() in aside) == (state == "excluded"):
+                    yield from (UrlReport(state, unpack(entry.record)) for entry in entries)
 
     def seeds(self) -> Iterator[SeedReport]:
         """Yield the state of each seed, as a stream."""
@@ -233,7 +242,7 @@ class Reports:
         with store.guarded():
             waiting = self._queued_hosts()
             beyond = ((host, 0) for host in store.client.sscan_iter(store.key("beyond"), count=_SCAN))
-            for chunk in batched(chain(waiting, beyond, self._scan("aside")), _SCAN):
+            for chunk in batched(chain(waiting, beyond, self._scan("aside"), self._scan("spilled")), _SCAN):
                 hosts = list(dict.fromkeys(host for host, _ in chunk if host not in reported))
                 reported.update(hosts)
                 if hosts:
@@ -263,14 +272,17 @@ class Reports:
             beyond = islice(store.client.sscan_iter(store.key("beyond")), looked_at)
             found = [*ready, *((host, why.decode("utf-8", "replace"), False) for host, why in aside)]
             found += [(host, "", True) for host in beyond]
+            spilled = {host: int(count) for host, count in store.client.hgetall(store.key("spilled")).items()}
+            known = {host for host, _, _ in found}
+            found += [(host, "", False) for host in spilled if host not in known]
             counted: list[tuple[int, str, str, bool]] = []
             for chunk in batched(dict.fromkeys(found), _SCAN):
                 pipeline = store.client.pipeline(transaction=False)
                 names = [host.decode("utf-8", "replace") for host, _, _ in chunk]
                 for name in names:
                     pipeline.zcard(store.key(f"q:{name}"))
-                for name, (_, why, is_beyond), count in zip(names, chunk, pipeline.execute(), strict=True):
-                    counted.append((int(count), name, why, is_beyond))
+                for name, (host, why, is_beyond), count in zip(names, chunk, pipeline.execute(), strict=True):
+                    counted.append((int(count) + spilled.get(host, 0), name, why, is_beyond))
             longest = nlargest(most, counted, key=lambda each: each[:2])
             pipeline = store.client.pipeline(transaction=False)
             for _, name, _, _ in longest:
@@ -302,6 +314,7 @@ class Reports:
         with store.guarded():
             now = store.now_ms()
             queued = int(store.client.zcard(store.key(f"q:{host}")))
+            queued += int(store.client.hget(store.key("spilled"), host) or 0)
             aside = store.client.hget(store.key("aside"), host) or b""
             is_beyond = bool(store.client.sismember(store.key("beyond"), host))
             state = store.client.hmget(store.host_key(host), "d", "n", "j", "f", "e", "b")
@@ -445,9 +458,13 @@ class Reports:
                 pipeline.hget(store.key("hostbytes"), host)
                 pipeline.zcard(store.key(f"q:{host.decode()}"))
                 pipeline.hget(store.key("aside"), host)
+                pipeline.hget(store.key("spilled"), host)
             answers = pipeline.execute()
-        for (host, documents), (fetched, queued, aside) in zip(pages.items(), batched(answers, 3), strict=True):
-            yield HostReport(host.decode(), documents, int(fetched or 0), queued, aside.decode() if aside else None)
+        for (host, documents), (fetched, queued, aside, spilled) in zip(
+            pages.items(), batched(answers, 4), strict=True
+        ):
+            why = aside.decode() if aside else None
+            yield HostReport(host.decode(), documents, int(fetched or 0), queued + int(spilled or 0), why)
 
     def _waits(self, hosts: Sequence[Any], urls: Sequence[Any]) -> Iterator[Wait]:
         """Yield the waiting hosts and the resting URLs in the answer of progress.lua."""

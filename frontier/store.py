@@ -43,6 +43,12 @@ more prefixes, and patterns that operators reject, each behind a `!` |
 this is known (0 for ever), group |
 | `…:JOB:parked` | zset | hosts that wait for their group, by number of the group and turn |
 | `…:JOB:groupready` | zset | groups for which hosts wait, by the time of the next check |
+| `…:JOB:segments` | hash | file with the end of a queue to host, first score, URLs left, entries read, mark of the \
+folder, and ids of the file whose URLs stayed in Redis, each on a line (`segments`) |
+| `…:JOB:spilled` | hash | host to the number of its URLs in segments |
+| `…:JOB:unspilled` | hash | id of a URL that does not come back from a segment to its ending and code; '' if it \
+was queued anew |
+| `…:JOB:long` | set | hosts with more URLs in memory than `queue_memory` of the state |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
 | `gf:{SHARD}:JOB=renders:…` | | the queue of renders: the keys of a job, and those below (`renders`) |
 | `…=renders:since` | zset | ids of the queued and leased renders, by the ms at which they were queued |
@@ -82,8 +88,9 @@ _NAMES: Final = (
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
+    *("segments", "spilled", "unspilled", "long"),
 )
-_CALLED: Final = {"links": ("add", "reject")}
+_CALLED: Final = {"links": ("add", "reject"), "exchange": ("finish", "claim")}
 """The scripts that a script calls."""
 PREFIXES: Final = "prefix"
 RENDERS: Final = "=renders"
@@ -115,11 +122,11 @@ class FrontierScript(NamedTuple):
 def script(name: str) -> FrontierScript:
     """Return the script in `name`.lua. The scripts that it calls are functions of their names in front of it."""
     folder = files("frontier").joinpath("lua")
-    read = {
-        part: folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", *_CALLED.get(name, ()), name)
-    }
-    called = "".join(f"local function {part}(ARGV)\n{read[part]}\nend\n" for part in _CALLED.get(name, ()))
-    text = read["common"] + called + read[name]
+    called = _CALLED.get(name, ())
+    read = {part: folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", *called, name)}
+    functions = "".join(f"local function {part}(ARGV)\n{read[part]}\nend\n" for part in called)
+    main = f"local function script()\n{read[name]}\nend\nlocal answer = script()\nstore_changes()\nreturn answer\n"
+    text = read["common"] + functions + main
     return FrontierScript(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
@@ -199,6 +206,7 @@ class Store:
                 *self.client.zrange(self.key("parked"), 0, -1),
                 *self.client.hkeys(self.key("aside")),
                 *self.client.smembers(self.key("beyond")),
+                *self.client.hkeys(self.key("spilled")),
             }
             queues = (self.key(f"q:{host.decode()}") for host in hosts)
             sets = (self.key(f"{name}:{bucket}") for name in ("seen", PREFIXES) for bucket in range(BUCKETS))

@@ -45,6 +45,7 @@ from frontier.lease import JobProgress
 from frontier.links.log import FILE_NAME as LINK_FILE
 from frontier.links.log import LinkLog
 from frontier.queue import Frontier
+from frontier.segments.registry import SEGMENT_FOLDER
 from frontier.store import FrontierLost, FrontierUnavailable
 
 LEASE_SECONDS: Final = 30.0
@@ -173,6 +174,7 @@ class Crawl:
         frontier = Frontier(addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         if settings.logs.links == "on":
             frontier.link_log = LinkLog(run.folder, settings.logs)
+        frontier.segments.folder = run.folder / SEGMENT_FOLDER
         told = SeedNotes(self._display.note, "reading the scope of the seeds", len(seeds))
         was_there = frontier.begin_job(lists=settings.home / LIST_FOLDER, told=told)
         run.append_seeds(frontier.added_seeds(0))  # those of a killed command
@@ -231,9 +233,10 @@ class Crawl:
         When the job is over, its frontier is dropped: the next run of the job begins with an empty seen set.
         """
         try:
-            watch.wait_until_over()
-            seeds.stop()
-            watch.finish_visits()
+            with frontier.spiller(self._display.note):
+                watch.wait_until_over()
+                seeds.stop()
+                watch.finish_visits()
             ending, remaining = watch.ask(lambda: self._ending(watch, frontier, meter, run, seeds.left))
             if _is_over(ending) or self._is_supervised:
                 watch.ask(frontier.forget)

@@ -363,6 +363,8 @@ def _url_lines(progress: JobProgress) -> Iterator[str]:
     for code in (crawl_log.QUOTA, crawl_log.BLOCKED):
         if count := progress.codes.get(code, 0):
             yield f"{counted(count, 'URL')} not fetched: {status_text(code)}"
+    if progress.lost:
+        yield f"{counted(progress.lost, 'queued URL')} lost with the files of long queues; they were not visited"
     if count := progress.rejected.get("too-many-links", 0):
         yield f"{counted(count, 'link')} not followed: their pages have more links than max_links allows"
 

@@ -54,6 +54,7 @@ class Meter:
             pages=progress.pages,
             failed=progress.failed,
             queued=progress.queued,
+            spilled=progress.spilled,
             in_flight=progress.visits,
             hosts_waiting=progress.hosts_waiting,
             urls=everything.total.urls,

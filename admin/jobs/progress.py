@@ -56,6 +56,8 @@ class View:
     """How long the oldest page has waited for its render; None when no page waits."""
     render_p95_seconds: float | None = None
     """The time that 95 of 100 rendered pages did not exceed between fetch and render; None before the first render."""
+    spilled: int = 0
+    """Queued URLs that wait in files, as the queues of their hosts are long."""
     renders_lag: bool = False
     """A page has waited too long for its render."""
     seeds: int = 0
@@ -274,6 +276,7 @@ def _rows(view: View) -> list[tuple[str, str]]:
         *(("", wait) for wait in view.waits),
         *([("renders", renders_text(view))] if renders_text(view) else []),
         *([("seeds", seeds_text(view).removeprefix("seeds "))] if seeds_text(view) else []),
+        *([("in files", f"{view.spilled:,} URLs of long queues")] if view.spilled else []),
         *([("restarts", str(view.restarts))] if view.restarts else []),
         *([("paused", f"for {clock(view.paused_seconds)} ({view.paused})")] if view.paused else []),
     ]

@@ -118,6 +118,7 @@ def opened(target: FoundJob) -> Iterator[Frontier]:
         try:
             frontier = Frontier.of(url, target.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
             stack.enter_context(closing(frontier))
+            frontier.segments.folder = target.segment_folder
             yield frontier
         except FrontierLost:
             raise NotRunning(f"{target.ended_line()}; Redis has no queues of it") from None

@@ -86,6 +86,8 @@ def frontier_report(facts: JobFacts) -> Iterator[str]:
         for name in ("pages", "queued", "leased", "done", "failed", "excluded", "retries", "swept"):
             yield f"{name}: {getattr(progress, name)}"
         yield f"left: {ending.left}"
+        if progress.spilled or progress.lost:
+            yield f"in files of long queues: {progress.spilled}, lost: {progress.lost}"
         if progress.revisits:
             yield f"to be visited again: {progress.revisits}"
         yield from render_lines(progress.renders)
@@ -148,6 +150,8 @@ def _counts(progress: JobProgress, ending: JobEnding) -> dict[str, Any]:
     names = ("pages", "queued", "leased", "done", "failed", "excluded", "retries", "swept")
     return {name: getattr(progress, name) for name in names} | {
         "left": ending.left,
+        "spilled": progress.spilled,
+        "lost": progress.lost,
         "revisits": progress.revisits,
         "rejected": dict(progress.rejected),
         "renders": asdict(progress.renders) if progress.renders.is_used else None,

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from typing import Any, Final
 
@@ -27,6 +28,7 @@ from frontier.lease import JobProgress
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
 from frontier.reports import GroupReport, RevisitReport
+from frontier.segments.registry import SEGMENT_FOLDER
 from frontier.store import FrontierLost, FrontierUnavailable, job_names, latest_run
 
 _PAUSE: Final = 0.2
@@ -59,6 +61,11 @@ class FoundJob:
         """Return whether a command on this machine runs the job."""
         return self.run is not None and is_locked(self.run)
 
+    @property
+    def segment_folder(self) -> Path | None:
+        """Return the folder with the ends of long queues; None for a job of another home."""
+        return self.run.folder / SEGMENT_FOLDER if self.run is not None else None
+
     def facts(self) -> dict[str, Any]:
         """Return the content of run.json and the folder; only the name for a job of another home."""
         if self.run is None:
@@ -76,6 +83,7 @@ class FoundJob:
         try:
             frontier = Frontier.of(url, self.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
             with closing(frontier):
+                frontier.segments.folder = self.segment_folder
                 if not self.is_running and not _is_active(frontier):
                     raise NotRunning(self.ended_line())
                 yield frontier

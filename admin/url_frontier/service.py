@@ -42,6 +42,8 @@ _LEASE_SECONDS: Final = 30
 _MOST_LEASE_SECONDS: Final = 86_400
 _MOST_SPARE: Final = 32
 """Leases that one call may take and give back, because their hosts have enough URLs for this call."""
+_CLAIMED_AT_ONCE: Final = 32
+"""URLs that one step claims for a call."""
 _PAGE: Final = 100
 _MOST_PAGE: Final = 10_000
 _LOOKED_AT: Final = 1_000
@@ -97,6 +99,7 @@ class FrontierService:
             self._frontier.sweep()  # an expired lease would keep the host from being looked at
         given = Counter[str]()
         spare: list[Lease] = []
+        claimed: list[Lease] = []
         full_queues = number = 0
         try:
             while number < self._settings.most_urls and len(spare) < _MOST_SPARE and full_queues < most_queues:
@@ -104,9 +107,17 @@ class FrontierService:
                     return
                 if key and not self._frontier.outside.bring_forward(key, self._frontier.politeness.per_host):
                     return
-                lease = self._frontier.claim(self._worker(), lease_seconds=seconds)
-                if not isinstance(lease, Lease):
-                    return
+                if not claimed:
+                    left = min(self._settings.most_urls, most_queues * per_queue) - number
+                    at_once = 1 if key else max(min(left, _MOST_SPARE - len(spare), _CLAIMED_AT_ONCE), 1)
+                    workers = [f"{self._worker()}-{claim}" for claim in range(at_once)]
+                    claims = self._frontier.exchange((), workers, lease_seconds=seconds).claims
+                    claimed = [claim for claim in claims if isinstance(claim, Lease)]
+                    if not claimed and None in claims:
+                        continue
+                    if not claimed:
+                        return
+                lease = claimed.pop(0)
                 host = lease.host
                 is_wanted = host == key if key else host in given or len(given) < most_queues
                 if is_wanted and given[host] < per_queue:
@@ -117,7 +128,7 @@ class FrontierService:
                 else:
                     spare.append(lease)
         finally:
-            for lease in spare:
+            for lease in (*spare, *claimed):
                 self._frontier.give_back(lease, "the client asked for other queues", counts=False)
 
     def PutURLs(self, items: Iterator[messages.URLItem], context: CallContext) -> Iterator[messages.AckMessage]:

@@ -29,6 +29,12 @@ class FrontierSettings(Section):
         60, gt=0, description="A URL whose worker has not been heard of for this time is given to another worker."
     )
     per_host: int = Field(1, ge=1, le=64, description="Most visits of one host at a time.")
+    queue_memory: int = Field(
+        10_000,
+        ge=0,
+        description="URLs of one host that wait in Redis. The last ones of a longer queue wait in files of the job's "
+        "folder. 0 keeps all in Redis.",
+    )
     host_failures: int = Field(
         8, ge=1, description="Failures in a row after which a host is set aside: the job visits no more of it."
     )

@@ -25,6 +25,7 @@ from archive.json_text import compact_json
 from archive.settings import BrowserSettings, LogSettings
 from archive.settings.load import Settings
 from browsers.crawling.heartbeat import LeaseHeartbeat
+from browsers.crawling.lease_exchange import LeaseExchange
 from browsers.crawling.missing_pages import MissingPages
 from browsers.engines.interface import BrowserMissing
 from browsers.links.headers import REDIRECTS
@@ -110,6 +111,7 @@ class Worker:
         self.tally = WorkerTally()
         self._frontier = frontier
         self._queue: LeaseQueue = frontier.renders if renders else frontier
+        self._exchange = LeaseExchange(self._queue)
         self._renders = renders
         self._job = frontier.job
         self._sheets = frontier.sheets
@@ -137,10 +139,18 @@ class Worker:
         return self.tally
 
     def _loop(self, name: str) -> None:
+        try:
+            self._serve_claims(name)
+        finally:
+            unused = self._exchange.reserved(name)
+            if isinstance(unused, Lease):
+                self._give_back(unused, FleetUnavailable("stopping"))
+
+    def _serve_claims(self, name: str) -> None:
         rest = _FIRST_REST
         while not self._stop.is_set():
             try:
-                claim = self._queue.claim(name)
+                claim = self._exchange.claim(name)
             except FrontierUnavailable as error:
                 log.warning("worker %s could not claim a URL: %s", name, error)
                 self._stop.wait(rest)
@@ -295,7 +305,9 @@ class Worker:
         self._note(lease, code, annotation, annotates=True)
 
     def _finish(self, lease: Lease, outcome: VisitOutcome) -> LeaseEnding:
-        ending = self._persist(lambda: self._queue.finish(lease, outcome))
+        ending = self._persist(
+            lambda: self._exchange.finish(lease, outcome, claims_next=not self._stop.is_set()),
+        )
         with self._lock:
             self.tally.endings[ending.value or "stale"] += 1
         return ending

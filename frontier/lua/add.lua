@@ -16,6 +16,7 @@ local function admitted(id, bucket, force)
   local new = call('SADD', key('seen:' .. bucket), id) == 1
   if new or not force then return new end
   if call('HEXISTS', key('u'), id) == 1 then return false end
+  mark_unspilled(id)
   if call('HEXISTS', ROOT .. RENDERS .. ':u', id) == 0 then call('SREM', ROOT .. RENDERS .. ':seen:' .. bucket, id) end
   local ended = call('HGET', key('ended'), id)
   if ended then
@@ -27,6 +28,7 @@ end
 
 local wanted = math.floor((#ARGV - 3) / 7)
 local sequence = call('HINCRBY', key('count'), 'sequence', wanted) - wanted
+local longest = wanted > 0 and longest_queue() or 0
 local answers = {}
 for number = 1, wanted do
   local at = 3 + (number - 1) * 7
@@ -37,6 +39,7 @@ for number = 1, wanted do
     local score = string.format('%.0f', tonumber(ARGV[at + 4]) * 2 ^ 40 + sequence + number)
     call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. ARGV[at + 5])
     enqueue(id, host, score)
+    note_length(host, sequence + number, longest)
     answers[number] = 1
   end
 end

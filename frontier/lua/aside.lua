@@ -25,9 +25,10 @@ if not is_aside(host) then
 end
 call('HDEL', key('aside'), host)
 local waiting = call('ZCARD', key('q:' .. host))
+local spilled = spilled_of(host)
+count('queued', waiting + spilled)
+count('excluded', 0 - waiting - spilled)
 if waiting > 0 then
-  count('queued', waiting)
-  count('excluded', 0 - waiting)
   call('ZADD', key('ready'), math.max(due, NOW), host)
 end
 return 1

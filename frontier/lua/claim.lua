@@ -1,10 +1,11 @@
--- Lease the next URL that may be visited. ARGV: worker, token, lease ms, largest number of visits per host, max retries.
--- Returns {'lease', id, record, tries, failures of the host, lost workers, history}, {'pause', ms, reason}, {'finished'} or
--- {'stopped', reason}, each followed by the length of the list 'scope'. Returns {'group', version of the groups, hosts}
--- when hosts are due whose groups are not known. The worker stores their groups (group.lua) and claims again.
+-- Lease the next URLs that may be visited, at most one for each claim. ARGV: lease ms, largest number of visits per host,
+-- max retries, then for each claim: worker, token.
+-- Returns {'leases', leases}, {'pause', ms, reason}, {'finished'} or {'stopped', reason}, each followed by the length of
+-- the list 'scope'. A lease is {number of the claim, id, record, tries, failures of the host, lost workers, history}.
+-- There may be fewer leases than claims. Returns {'group', version of the groups, hosts} when hosts are due whose groups
+-- are not known. The worker stores their groups (group.lua) and claims again.
 
-local worker, token, lease_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
-local per_host, max_retries = tonumber(ARGV[4]), tonumber(ARGV[5])
+local lease_ms, per_host, max_retries = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local BUSY_MS = 250 -- time until a host with too many visits is checked again
 local REST_MS = 1000 -- time until the renders of a host are checked again while the plain crawler has URLs of the host
 local GROUPING_MS = 10000 -- time until a host is checked again whose group a worker is looking up
@@ -45,14 +46,29 @@ local function history(id)
   return string.match(call('HGET', key('revisits'), id) or '', '^%d+ ([^\n]*)') or ''
 end
 
--- The first answer to this claim was lost. Return the same answer again.
-local given = call('HGET', key('lease'), 'c:' .. worker)
-given = given and string.match(given, '^' .. token .. '\n(.*)$')
-if given and call('HGET', key('lease'), given) == token .. '\n' .. worker then
-  local record, tries, host, _, lost = read_url(given)
-  local _, _, failures = host_state(host)
-  return { 'lease', given, record, tries, failures, lost, history(given), scope_length }
+local claims = {} -- claims without a lease: number, worker and token
+local leases = {} -- the answer
+local workers = {}
+for at = 4, #ARGV, 2 do
+  claims[#claims + 1] = { #claims + 1, ARGV[at], ARGV[at + 1] }
+  workers[#workers + 1] = 'c:' .. ARGV[at]
 end
+
+-- Return the lease of the first answer to a claim when this answer was lost.
+local function given_before(claim, last)
+  local number, worker, token = unpack(claim)
+  local id = last and string.match(last, '^' .. token .. '\n(.*)$')
+  if not id or call('HGET', key('lease'), id) ~= token .. '\n' .. worker then return nil end
+  local record, tries, host, _, lost = read_url(id)
+  if not record then return nil end
+  local _, _, failures = host_state(host)
+  return { number, id, record, tries, failures, lost, history(id) }
+end
+
+for number, last in ipairs(call('HMGET', key('lease'), unpack(workers))) do
+  leases[#leases + 1] = given_before(claims[number], last)
+end
+if leases[1] then return { 'leases', leases, scope_length } end
 
 if NOW < clock - CLOCK_MS then
   -- The clock was set back. All hosts are checked now, and their delays begin again. Resting URLs are queued. Leases
@@ -97,6 +113,7 @@ local function worked_seconds()
 end
 
 local pages_over, embeds_only = false, false -- the limit of pages is reached; the current visits may reach it
+local picked = {} -- URLs that are leased now, without their records
 
 -- Return whether the visits in progress and one more are expected to stay below a limit. Close to a limit, visits are
 -- handed out one at a time, so that a job goes beyond its limit by one visit.
@@ -116,7 +133,7 @@ local function reasons()
   if seconds and worked_seconds() >= seconds then return 'limit-seconds' end
   if opening or paused then return nil, opening and 'opening' or 'paused' end
   if bytes or urls or pages and not is_render then
-    local visits = call('ZCARD', key('leases'))
+    local visits = call('ZCARD', key('leases')) + #picked
     local mean = SPREAD / math.max(visited, 1)
     if bytes and is_close(bytes, got, visited > 0 and got * mean or FIRST_BYTES, visits) then return nil, 'busy' end
     -- Without a page that a ghost visited, a visit is one URL.
@@ -240,13 +257,8 @@ local function grouping()
   return { 'group', groups, unknown, scope_length }
 end
 
--- Lease a URL that was removed from its queue.
-local function lease(host, id, visits, failures, leased, group)
-  count('queued', -1)
-  local record, tries, _, _, lost = read_url(id)
-  if not record then return fail_damaged(id) end
-  call('ZADD', key('leases'), NOW + lease_ms, id)
-  call('HSET', key('lease'), id, token .. '\n' .. worker, 'c:' .. worker, token .. '\n' .. id)
+-- Pick a URL that was removed from its queue, and note the visit of its host.
+local function pick(host, id, visits, failures, leased, group)
   call('HSET', HOSTS .. host, 'n', visits + 1, 's', NOW, 'l', NOW + lease_ms, 'j', JOB)
   if group then
     call('HSET', key('lease'), 'g:' .. id, group.name)
@@ -256,17 +268,45 @@ local function lease(host, id, visits, failures, leased, group)
   -- The state of a host is kept for at least a day after its last lease.
   if leased < NOW - DAY_MS then call('PEXPIREAT', HOSTS .. host, NOW + lease_ms + 2 * DAY_MS) end
   if call('EXISTS', key('q:' .. host)) == 0 then
-    call('ZREM', key('ready'), host)
+    call_later('ZREM', key('ready'), host)
   else
     -- A host with too many visits is checked again when a visit ends, at the latest when this lease ends.
-    call('ZADD', key('ready'), visits + 1 < per_host and NOW or NOW + lease_ms, host)
+    call_later('ZADD', key('ready'), visits + 1 < per_host and NOW or NOW + lease_ms, host)
   end
-  return { 'lease', id, record, tries, failures, lost, history(id), scope_length }
+  picked[#picked + 1] = { id, host, failures, group and group.name }
 end
 
--- Return a lease of a URL of this host. Else return nil and the time of the next check, or nil when the queue is empty or
--- the host waits for its group. With `has_turn`, the group of the host has a visit free, and it is the host's turn.
-local function lease_from(host, has_turn)
+-- Give the picked URLs to the claims. A URL whose record is damaged ends, and its host is checked again.
+local function give()
+  local fields = {}
+  for _, each in ipairs(picked) do
+    local id = each[1]
+    fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = id, 't:' .. id, 'l:' .. id
+  end
+  count('queued', -#picked)
+  local found = call('HMGET', key('u'), unpack(fields))
+  for number, each in ipairs(picked) do
+    local id, host, failures, group = unpack(each)
+    local record, at = found[3 * number - 2], 3 * number
+    if record and string.find(record, '^[^\n]+\n%d+\n') then
+      local _, worker, token = unpack(claims[#leases + 1])
+      call_later('ZADD', key('leases'), NOW + lease_ms, id)
+      call_later('HSET', key('lease'), id, token .. '\n' .. worker, 'c:' .. worker, token .. '\n' .. id)
+      local tries, lost = tonumber(found[at - 1] or 0), tonumber(found[at] or 0)
+      leases[#leases + 1] = { #leases + 1, id, record, tries, failures, lost, history(id) }
+    else
+      fail_damaged(id)
+      leave_group(id, group)
+      call('HINCRBY', HOSTS .. host, 'n', -1)
+      schedule_host(host, NOW)
+    end
+  end
+  picked = {}
+end
+
+-- Pick a URL of this host, and return true. Else return nil and the time of the next check, or nil when the queue is empty
+-- or the host waits for its group. With `has_turn`, the group of the host has a visit free, and it is the host's turn.
+local function pick_from(host, has_turn)
   local due, visits, failures, leased = host_state(host)
   if due > NOW then return nil, due end
   if visits >= per_host then
@@ -315,12 +355,15 @@ local function lease_from(host, has_turn)
   else
     id = pop_url(host)
   end
-  if id then return lease(host, id, visits, failures, leased, group), NOW end
+  if id then
+    pick(host, id, visits, failures, leased, group)
+    return true
+  end
   call('ZREM', key('ready'), host)
 end
 
--- Return a lease from the next host that waits for this group; nil when there is none now.
-local function lease_from_group(name)
+-- Pick a URL from the next host that waits for this group, and return true; nil when there is none now.
+local function pick_from_group(name)
   local group = read_group(name)
   if group.number and group.visits >= group.most then
     -- The visits may be those of workers that are gone, and nobody else may take back the renders or the plain visits.
@@ -346,11 +389,12 @@ local function lease_from_group(name)
     call('ZREM', key('groupready'), name)
   end
   if not host then return nil end
-  local answer, later = lease_from(host, true)
-  if not answer and later then call('ZADD', key('ready'), later, host) end
-  return answer
+  local is_picked, later = pick_from(host, true)
+  if later then call('ZADD', key('ready'), later, host) end
+  return is_picked
 end
 
+store_changes()
 local over, wait = reasons()
 if over then return { 'stopped', over, scope_length } end
 if wait then return { 'pause', BUSY_MS, wait, scope_length } end
@@ -359,8 +403,11 @@ if wait then return { 'pause', BUSY_MS, wait, scope_length } end
 if embeds_only and not pages_over then
   for _, host in ipairs(call('ZRANGEBYSCORE', key('ready'), '-inf', NOW, 'LIMIT', 0, BATCH)) do
     if first_embed(host) then
-      local answer, later = lease_from(host)
-      if answer then return answer end
+      local is_picked, later = pick_from(host)
+      if is_picked then
+        give()
+        return { 'leases', leases, scope_length }
+      end
       if later then call('ZADD', key('ready'), later, host) end
       if ungrouped then return grouping() end
     end
@@ -368,21 +415,46 @@ if embeds_only and not pages_over then
   return { 'pause', BUSY_MS, 'busy', scope_length }
 end
 
-for _ = 1, BATCH do
-  local first = call('ZRANGE', key('ready'), 0, 0, 'WITHSCORES')
-  local waiting = groups and call('ZRANGE', key('groupready'), 0, 0, 'WITHSCORES') or {}
-  local due, group_due = tonumber(first[2] or math.huge), tonumber(waiting[2] or math.huge)
-  if math.min(due, group_due) > NOW then break end
-  local answer, later
-  if group_due <= due then
-    answer = lease_from_group(waiting[1])
-  else
-    answer, later = lease_from(first[1])
-  end
-  if answer then return answer end
-  if later then call('ZADD', key('ready'), later, first[1]) end
-  if ungrouped then return grouping() end
+-- Return whether no further URL may be picked. Close to a limit, URLs are handed out one at a time.
+local function is_enough()
+  if #picked == 0 or #picked == #claims then return #picked > 0 end
+  if not (pages or bytes or urls) then return false end
+  over, wait = reasons()
+  return over or wait or embeds_only
 end
+
+-- Pick URLs of the hosts and groups that are due. Hosts that wait are not looked at. Return false when a call can pick no
+-- more of them.
+local function pick_next()
+  local most = groups and 1 or math.min(#claims - #picked, BATCH)
+  local hosts = call('ZRANGE', key('ready'), 0, most - 1, 'WITHSCORES')
+  local waiting = groups and call('ZRANGE', key('groupready'), 0, 0, 'WITHSCORES') or {}
+  local due, group_due = tonumber(hosts[2] or math.huge), tonumber(waiting[2] or math.huge)
+  if math.min(due, group_due) > NOW then return false end
+  if group_due <= due then
+    pick_from_group(waiting[1])
+  else
+    for at = 1, #hosts, 2 do
+      if tonumber(hosts[at + 1]) > NOW or is_enough() then break end
+      local is_picked, later = pick_from(hosts[at])
+      if not is_picked and later then call_later('ZADD', key('ready'), later, hosts[at]) end
+      if ungrouped then break end
+    end
+  end
+  return not ungrouped
+end
+
+for _ = 1, BATCH do
+  if is_enough() or not pick_next() then break end
+  store_changes()
+end
+store_changes()
+if picked[1] then
+  give() -- none when the records are damaged; the worker claims again then
+  if ungrouped then call('ZADD', key('ready'), 'XX', NOW, ungrouped) end
+  return { 'leases', leases, scope_length }
+end
+if ungrouped then return grouping() end
 
 if pages_over then drop_documents() end
 
@@ -397,9 +469,11 @@ if not next_due then
   local first = revisit and call('ZRANGE', job .. ':due', 0, 0, 'WITHSCORES') or {}
   if first[1] then return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length } end
   local other = is_render and job or ROOT .. RENDERS
-  if call('EXISTS', other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready') > 0 then
+  local keys = { other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready', other .. ':segments' }
+  if call('EXISTS', unpack(keys)) > 0 then
     return { 'pause', BUSY_MS, 'busy', scope_length }
   end
+  if not is_render and call('EXISTS', key('segments')) == 1 then return { 'pause', BUSY_MS, 'spilled', scope_length } end
   if not is_render and call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end
   call('HSET', job .. ':state', 'finished', NOW) -- from now on, operators can't add seeds (add.lua)
   return { 'finished', scope_length }

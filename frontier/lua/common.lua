@@ -39,7 +39,67 @@ local function in_job(root, work)
   ROOT, COUNT = own, own .. ':count'
 end
 
-local function count(name, by) call('HINCRBY', COUNT, name, by) end
+-- The changes of this script that are not stored yet. Changes of one key are stored with one or two calls, for all URLs
+-- of the script together.
+local sums = {} -- by key of a hash: by field, the number to add
+local arguments = {} -- by command and key: the further arguments
+
+-- Add a number to a field of a hash, with `store_changes`.
+local function add_to(hash, field, by)
+  local changes = sums[hash]
+  if not changes then
+    changes = {}
+    sums[hash] = changes
+  end
+  changes[field] = (changes[field] or 0) + by
+end
+
+-- Call a command that takes any number of arguments for its key, with `store_changes`.
+local function call_later(command, name, ...)
+  local of_command = arguments[command] or {}
+  arguments[command] = of_command
+  local found = of_command[name] or {}
+  of_command[name] = found
+  for _, argument in ipairs({ ... }) do found[#found + 1] = argument end
+end
+
+local function count(name, by) add_to(COUNT, name, by) end
+
+local MOST_ARGUMENTS = 1000 -- arguments in one call of a command; even
+
+local function store_changes()
+  for command, keys in pairs(arguments) do
+    for name, found in pairs(keys) do
+      for at = 1, #found, MOST_ARGUMENTS do
+        local last = math.min(at + MOST_ARGUMENTS - 1, #found)
+        if command == 'ZADD XX' then
+          call('ZADD', name, 'XX', unpack(found, at, last))
+        else
+          call(command, name, unpack(found, at, last))
+        end
+      end
+    end
+  end
+  arguments = {}
+  for hash, changes in pairs(sums) do
+    local fields = {}
+    for field in pairs(changes) do fields[#fields + 1] = field end
+    if #fields < 3 then
+      for _, field in ipairs(fields) do call('HINCRBY', hash, field, string.format('%.0f', changes[field])) end
+    else
+      for at = 1, #fields, MOST_ARGUMENTS do
+        local last = math.min(at + MOST_ARGUMENTS - 1, #fields)
+        local before, values = call('HMGET', hash, unpack(fields, at, last)), {}
+        for number = at, last do
+          values[#values + 1] = fields[number]
+          values[#values + 1] = string.format('%.0f', tonumber(before[number - at + 1] or 0) + changes[fields[number]])
+        end
+        call('HSET', hash, unpack(values))
+      end
+    end
+  end
+  sums = {}
+end
 
 local function is_aside(host) return call('HEXISTS', key('aside'), host) == 1 end
 
@@ -88,12 +148,32 @@ local function enqueue(id, host, score)
 end
 
 -- Check a host again when it is due, if its queue is not empty.
-local function schedule_host(host, due) call('ZADD', key('ready'), 'XX', math.max(due, NOW), host) end
+local function schedule_host(host, due) call_later('ZADD XX', key('ready'), math.max(due, NOW), host) end
+
+-- Return the number of URLs of a host that are in segments (frontier/segments).
+local function spilled_of(host) return tonumber(call('HGET', key('spilled'), host) or 0) end
+
+-- Let a URL that may be in a segment not come back from there, since it is queued anew; or end then, with `ending`.
+local function mark_unspilled(id, ending)
+  if call('EXISTS', key('segments')) == 0 then return 0 end
+  return call(ending and 'HSETNX' or 'HSET', key('unspilled'), id, ending or '')
+end
+
+-- Note the host of a new URL for the spiller, when its queue has more than `longest` URLs (0 for no limit). Some of the
+-- URLs, by their number, are enough to find a long queue.
+local SAMPLE = 64
+
+local function note_length(host, number, longest)
+  if longest == 0 or number % math.max(math.min(SAMPLE, math.floor(longest / 4)), 1) > 0 then return end
+  if call('ZCARD', key('q:' .. host)) > longest then call('SADD', key('long'), host) end
+end
+
+local function longest_queue() return tonumber(call('HGET', key('state'), 'queue_memory') or 0) end
 
 -- Set a host aside: none of its URLs is handed out, and they count as excluded until the command 'wake'.
 local function set_aside(host, why)
   if is_aside(host) then return 0 end
-  local waiting = call('ZCARD', key('q:' .. host))
+  local waiting = call('ZCARD', key('q:' .. host)) + spilled_of(host)
   call('HSET', key('aside'), host, why)
   call('ZREM', key('ready'), host)
   call('ZREM', key('parked'), host)
@@ -209,7 +289,16 @@ local function conclude(id, record, ending, code, fetched)
   count(ending, 1)
   count('c:' .. code, 1)
   if ending ~= 'done' then call('HSET', key('ended'), id, ending .. '\n' .. code .. '\n' .. record) end
-  call('HDEL', key('u'), id, 't:' .. id, 'l:' .. id)
+  call_later('HDEL', key('u'), id, 't:' .. id, 'l:' .. id)
+end
+
+-- End a URL that was removed from its queue without a visit.
+local function end_queued(id, record, ending, code)
+  if not is_renders() and call('HEXISTS', key('seeds'), id) == 1 then
+    local url = string.match(call('HGET', key('seeds'), id), '^[^\n]*\n[^\n]*\n[^\n]*\n(.*)$') or ''
+    call('HSET', key('seeds'), id, ending .. '\n' .. code .. '\n\n' .. url)
+  end
+  conclude(id, record, ending, code)
 end
 
 -- Fail a URL whose record is lost or damaged, so that the other URLs of its host are visited.

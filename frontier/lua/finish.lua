@@ -1,77 +1,98 @@
--- End a lease. ARGV: a JSON object with the fields of `EndedVisit` (packing.py). Returns the ending. Returns '' and changes
--- nothing when the lease is over or another's.
+-- End leases. ARGV: for each a JSON object with the fields of `EndedVisit` (packing.py). Returns the ending of each. The
+-- ending is '' when the lease is over or another's, and nothing was changed.
 
-local visit = cjson.decode(ARGV[1])
-local id, holder, host, fetched = visit.id, visit.token .. '\n' .. visit.worker, visit.host, visit.urls
-local ending, code = visit.ending, visit.code
-
-local held = call('HMGET', key('lease'), id, 'f:' .. visit.worker, 'g:' .. id)
-if held[1] ~= holder then
-  if not known() then return 'gone' end
-  -- A repeated call gets the first answer, which may have been lost.
-  return held[2] and string.match(held[2], '^' .. visit.token .. '\n(.*)$') or ''
+local visits, leases, ids, answers = {}, {}, {}, {}
+for number, text in ipairs(ARGV) do
+  local visit = cjson.decode(text)
+  visits[number], ids[number] = visit, visit.id
+  leases[2 * number - 1], leases[2 * number] = visit.id, 'g:' .. visit.id
 end
+local held = call('HMGET', key('lease'), unpack(leases))
+local records = call('HMGET', key('u'), unpack(ids))
 
-local record, tries, _, score = read_url(id)
-if not record then -- the record was lost or damaged during the visit
-  ending, code = 'failed', '-5'
-end
-call('HSET', key('lease'), 'f:' .. visit.worker, visit.token .. '\n' .. ending)
-
-local due, visits, failures = host_state(host)
-if visit.host_wait_ms > 0 then due = math.max(due, NOW + visit.host_wait_ms) end
-failures = visit.host_failed and failures + 1 or ending == 'done' and 0 or failures
-call('ZREM', key('leases'), id)
-call('HDEL', key('lease'), id)
-leave_group(id, held[3])
-call('HSET', HOSTS .. host, 'n', math.max(visits - 1, 0), 'd', due, 's', NOW, 'f', failures)
-if visit.host_failed then call('HSET', HOSTS .. host, 'e', code) end
-if visit.host_wait_ms > DAY_MS then call('PEXPIREAT', HOSTS .. host, due + DAY_MS) end
-
-if visit.bytes > 0 then
-  count('bytes', visit.bytes)
-  call('HINCRBY', key('hostbytes'), host, visit.bytes)
-end
-
-if is_renders() then
-  -- The limits of the job count what renders fetch. The page itself was counted when the plain crawler fetched it.
+-- Count what a render fetched for the limits of the job. The page itself was counted when the plain crawler fetched it.
+local function note_render(visit, host, fetched, bytes)
   local job = job_root()
-  if visit.bytes > 0 then
-    call('HINCRBY', job .. ':count', 'bytes', visit.bytes)
-    call('HINCRBY', job .. ':hostbytes', host, visit.bytes)
+  if bytes > 0 then
+    add_to(job .. ':count', 'bytes', bytes)
+    add_to(job .. ':hostbytes', host, bytes)
   end
-  if fetched > 1 then call('HINCRBY', job .. ':count', 'along', fetched - 1) end
+  if fetched > 1 then add_to(job .. ':count', 'along', fetched - 1) end
   -- As long as the plain crawler has URLs of this host, it gets the host for the time that the render took.
-  call('HSET', key('rests'), host, NOW + math.max(visit.host_wait_ms, 0) + visit.render_ms)
-  local urls = {}
-  for _, url in ipairs(visit.fetched) do urls[url] = true end
-  if ending ~= 'again' then conclude(id, record or '', ending, code, urls) end
-elseif ending ~= 'again' then
-  conclude(id, record or '', ending, code)
-  if ending == 'done' then
-    call('HINCRBY', key('pages'), host, visit.is_document and 1 or 0)
-    if visit.is_document then count('pages', 1) end
-    if fetched > 1 then count('along', fetched - 1) end
+  call('HSET', key('rests'), host, NOW + math.max(visit.host_wait_ms or 0, 0) + (visit.render_ms or 0))
+end
+
+local function end_visit(visit, kept, group)
+  local id, host, fetched, bytes = visit.id, visit.host, visit.urls or 1, visit.bytes or 0
+  local wait, ending, code = visit.host_wait_ms or 0, visit.ending, visit.code
+  local score = string.match(kept or '', '^[^\n]+\n(%d+)\n')
+  local record = score and kept
+  if not record then -- the record was lost or damaged during the visit
+    ending, code = 'failed', '-5'
   end
+  call_later('HSET', key('lease'), 'f:' .. visit.worker, visit.token .. '\n' .. ending)
+
+  local due, others, failures = host_state(host)
+  if wait > 0 then due = math.max(due, NOW + wait) end
+  failures = visit.host_failed and failures + 1 or ending == 'done' and 0 or failures
+  call_later('ZREM', key('leases'), id)
+  call_later('HDEL', key('lease'), id)
+  leave_group(id, group)
+  call('HSET', HOSTS .. host, 'n', math.max(others - 1, 0), 'd', due, 's', NOW, 'f', failures)
+  if visit.host_failed then call('HSET', HOSTS .. host, 'e', code) end
+  if wait > DAY_MS then call('PEXPIREAT', HOSTS .. host, due + DAY_MS) end
+
+  if bytes > 0 then
+    count('bytes', bytes)
+    add_to(key('hostbytes'), host, bytes)
+  end
+
+  if is_renders() then
+    note_render(visit, host, fetched, bytes)
+    local urls = {}
+    for _, url in ipairs(visit.fetched or {}) do urls[url] = true end
+    if ending ~= 'again' then conclude(id, record or '', ending, code, urls) end
+  elseif ending ~= 'again' then
+    conclude(id, record or '', ending, code)
+    if ending == 'done' then
+      add_to(key('pages'), host, visit.is_document and 1 or 0)
+      if visit.is_document then count('pages', 1) end
+      if fetched > 1 then count('along', fetched - 1) end
+    end
+  end
+
+  if ending ~= 'again' and record and visit.revisit then
+    call('HSET', key('revisits'), id, string.format('%.0f %s\n%s', NOW, visit.revisit, record))
+    call('ZADD', key('due'), NOW + visit.revisit_ms - due_shift(), id)
+  end
+
+  if ending == 'again' then
+    count('retries', 1)
+    if visit.is_try ~= false then call('HINCRBY', key('u'), 't:' .. id, 1) end
+    if (visit.url_wait_ms or 0) > 0 then
+      call('ZADD', key('retry'), NOW + visit.url_wait_ms, id)
+      count('queued', 1)
+    else
+      enqueue(id, host, score)
+    end
+  end
+
+  if visit.seed and call('HEXISTS', key('seeds'), id) == 1 then call('HSET', key('seeds'), id, visit.seed) end
+  schedule_host(host, due)
+  if visit.host_failed and failures >= (visit.most_failures or 1) then set_aside(host, 'failing') end
+  return ending
 end
 
-if ending ~= 'again' and record and visit.revisit ~= '' then
-  call('HSET', key('revisits'), id, string.format('%.0f %s\n%s', NOW, visit.revisit, record))
-  call('ZADD', key('due'), NOW + visit.revisit_ms - due_shift(), id)
-end
-
-if ending == 'again' then
-  count('retries', 1)
-  if visit.is_try then call('HSET', key('u'), 't:' .. id, tries + 1) end
-  if visit.url_wait_ms > 0 then
-    call('ZADD', key('retry'), NOW + visit.url_wait_ms, id)
-    count('queued', 1)
+for number, visit in ipairs(visits) do
+  local holder, group = held[2 * number - 1], held[2 * number]
+  if holder == visit.token .. '\n' .. visit.worker then
+    answers[number] = end_visit(visit, records[number], group)
+  elseif not known() then
+    return 'gone'
   else
-    enqueue(id, host, score)
+    -- A repeated call gets the first answer, which may have been lost.
+    local first = call('HGET', key('lease'), 'f:' .. visit.worker)
+    answers[number] = first and string.match(first, '^' .. visit.token .. '\n(.*)$') or ''
   end
 end
-
-if visit.seed ~= '' and call('HEXISTS', key('seeds'), id) == 1 then call('HSET', key('seeds'), id, visit.seed) end
-schedule_host(host, due)
-if visit.host_failed and failures >= visit.most_failures then set_aside(host, 'failing') end
-return ending
+return answers

@@ -6,6 +6,7 @@ local forgotten = 0
 for at = 2, #ARGV, 2 do
   local id = ARGV[at]
   if call('SADD', key('forced'), ARGV[1] .. ' ' .. id) == 1 and call('HEXISTS', key('u'), id) == 0 then
+    mark_unspilled(id)
     forgotten = forgotten + call('SREM', key('seen:' .. ARGV[at + 1]), id)
     if call('HEXISTS', ROOT .. RENDERS .. ':u', id) == 0 then
       call('SREM', ROOT .. RENDERS .. ':seen:' .. ARGV[at + 1], id)

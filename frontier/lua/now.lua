@@ -8,7 +8,9 @@ local answers = {}
 for at = 1, #ARGV, 5 do
   local id, host = ARGV[at], ARGV[at + 2]
   local answer = 1
-  call('SADD', key('seen:' .. ARGV[at + 1]), id)
+  if call('SADD', key('seen:' .. ARGV[at + 1]), id) == 0 and call('HEXISTS', key('u'), id) == 0 then
+    mark_unspilled(id)
+  end
   if call('ZSCORE', key('leases'), id) then
     answer = 0
   else

@@ -5,7 +5,7 @@
 if not known() then return 'gone' end
 if call('HEXISTS', key('state'), 'finished') == 1 then return '' end
 local FIELDS = 10
-local answers = {}
+local answers, longest = {}, longest_queue()
 for number = 1, math.floor(#ARGV / FIELDS) do
   local at = (number - 1) * FIELDS
   local id, host, state, code = ARGV[at + 1], ARGV[at + 3], ARGV[at + 6], ARGV[at + 7]
@@ -25,6 +25,7 @@ for number = 1, math.floor(#ARGV / FIELDS) do
         count('queued', 1)
       else
         enqueue(id, host, score)
+        note_length(host, number, longest)
       end
     else
       count(state, 1)

@@ -17,6 +17,7 @@ from frontier.definition.scope import Candidate
 from frontier.packing import pack, queue_score, unpack
 from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
 from frontier.seen import BUCKETS
+from frontier.segments.registry import SegmentRegistry
 from frontier.store import Store
 
 _SCAN: Final = 500
@@ -40,8 +41,9 @@ class RestoredUrl:
 class QueueDesk:
     """The desk of one job. It is safe to share between threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, segments: SegmentRegistry | None = None) -> None:
         self._store = store
+        self._segments = segments
 
     def renders(self) -> QueueDesk:
         """Return the desk of the job's renders."""
@@ -59,6 +61,8 @@ class QueueDesk:
         aside = self._aside()
         for found in self._chunks(wanted):
             yield from (entry for entry in self._open(found, aside) if entry.state in states)
+        if self._segments is not None and {"queued", "excluded"} & set(states):
+            yield from self._spilled(self._segments, states, wanted, aside)
 
     def waiting(self, host: str, most: int) -> list[QueueEntry]:
         """Return the first URLs in the queue of a host, in the order in which they will be visited."""
@@ -166,6 +170,20 @@ class QueueDesk:
         """Drop the marks of `forget_seen`."""
         with self._store.guarded():
             self._store.client.delete(self._store.key("forced"))
+
+    def _spilled(
+        self,
+        segments: SegmentRegistry,
+        states: Collection[EntryState],
+        wanted: Callable[[str], bool] | None,
+        aside: Collection[bytes],
+    ) -> Iterator[QueueEntry]:
+        for host, entries in segments.entries():
+            state: EntryState = "excluded" if host.encode() in aside else "queued"
+            for each in entries if state in states else ():
+                candidate = unpack(each.record)
+                if candidate is not None and (wanted is None or wanted(candidate.url)):
+                    yield QueueEntry(state, candidate, _order(each.record), tries=each.tries, lost=each.lost)
 
     def _ended(self, states: Collection[EntryState], wanted: Callable[[str], bool] | None) -> Iterator[QueueEntry]:
         for _, line in self._scan("ended"):

@@ -39,6 +39,7 @@ KNOWN: Final = {
     "browsers/ghosts/loop_thread.py": "an event loop, which outlives errors",
     "browsers/crawling/heartbeat.py": "SteadyWork",
     "dedupdb/fleet/registry.py": "SteadyWork",
+    "frontier/segments/spiller.py": "SteadyWork",
     "proxy/recording/recorder.py": "the writer, which catches the errors of each batch",
     "proxy/scripting/user_addons.py": "catches the errors of each addon",
 }

@@ -11,4 +11,11 @@ def test_a_small_queue_is_filled_and_emptied() -> None:
     assert min(found.added_per_second, found.known_per_second, found.pairs_per_second) > 0
     assert found.claim_p99_ms >= found.claim_p50_ms > 0
     assert min(found.queued_bytes, found.seen_bytes) > 0
-    assert table(found).row_count == 9
+    assert found.idle_bytes > 0 < found.restart_seconds
+    assert table(found).row_count == 11
+
+
+def test_a_queue_is_emptied_in_batches_beside_hosts_that_wait() -> None:
+    found = measure(20, 200, 2, print, batch=8, waiting=50)
+    assert (found.batch, found.waiting) == (8, 50)
+    assert found.pairs_per_second > 0

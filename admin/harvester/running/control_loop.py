@@ -322,6 +322,7 @@ class ControlLoop:
             view["state"] = "stopping" if progress.stopped else "paused" if progress.paused else "running"
             view |= {"queued": progress.queued, "in_flight": progress.visits, "failed": progress.failed}
             view["revisits"] = progress.revisits
+            view["spilled"] = progress.spilled
             if progress.revisits and progress.next_due_seconds is not None:
                 view["next_due_seconds"] = progress.next_due_seconds
         if self._asked_at is not None:

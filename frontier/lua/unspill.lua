@@ -1,0 +1,59 @@
+-- Put URLs of a segment back into the queue of their host. ARGV: name of the file, number of its entries that were read
+-- before, 1 if these are its last ones, then for each entry: id, score, tries, lost workers, record.
+-- Or give up the rest of a segment whose file is lost. ARGV: name of the file.
+-- Returns the number of URLs that were queued or ended, or are lost; -1 and changes nothing when Redis knows no such file,
+-- or when another number of entries was read.
+
+if not known() then return 'gone' end
+local name, before = ARGV[1], tonumber(ARGV[2])
+local kept = call('HGET', key('segments'), name)
+if not kept then return -1 end
+local host, first, left, read, owner, stayed = string.match(kept, '^([^\n]+)\n(%d+)\n(%d+)\n(%d+)\n([^\n]*)\n([^\n]*)$')
+left, read = tonumber(left), tonumber(read)
+local waits_as = is_aside(host) and 'excluded' or 'queued'
+
+-- Note that so many URLs of the host are in no segment any more.
+local function note_back(number)
+  count(waits_as, -number)
+  count('spilled', -number)
+  if call('HINCRBY', key('spilled'), host, -number) <= 0 then call('HDEL', key('spilled'), host) end
+end
+
+if not before then
+  note_back(left)
+  count('spill_lost', left)
+  call('HDEL', key('segments'), name)
+  return left
+end
+if read ~= before then return -1 end
+
+local is_stayed = {}
+for id in string.gmatch(stayed, '%S+') do is_stayed[id] = true end
+local back, entries = 0, 0
+for at = 4, #ARGV, 5 do
+  entries = entries + 1
+  local id, score, tries, lost, record = unpack(ARGV, at, at + 4)
+  if not is_stayed[id] then
+    back = back + 1
+    local mark = call('HGET', key('unspilled'), id)
+    if mark then call('HDEL', key('unspilled'), id) end
+    local ending, code = string.match(mark or '', '^(%l+)\n(.+)$')
+    local is_queued = call('HEXISTS', key('u'), id) == 1
+    if ending and not is_queued then
+      end_queued(id, record, ending, code)
+    elseif not mark and not is_queued then
+      call('HSET', key('u'), id, record)
+      if tries ~= '0' then call('HSET', key('u'), 't:' .. id, tries) end
+      if lost ~= '0' then call('HSET', key('u'), 'l:' .. id, lost) end
+      enqueue(id, host, score)
+    end
+  end
+end
+note_back(back)
+if ARGV[3] == '1' then
+  call('HDEL', key('segments'), name)
+else
+  local values = { host, first, left - back, read + entries, owner, stayed }
+  call('HSET', key('segments'), name, table.concat(values, '\n'))
+end
+return back

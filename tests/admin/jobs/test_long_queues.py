@@ -1,0 +1,50 @@
+"""A crawl of one large host keeps the end of its queue in files, also when the command is killed in the middle."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections import Counter
+from pathlib import Path
+
+from support.origins.chain_site import ChainSite
+from support.processes.ghostfleet_command import Command
+from support.processes.waiting import until
+
+from frontier.segments.registry import SEGMENT_FOLDER
+
+PAGES = 120
+
+
+class WideSite(ChainSite):
+    """A site whose first page has links to all others."""
+
+    def _answer(self, path: str) -> tuple[bytes, str]:
+        if path == "/":
+            return "".join(f"<a href='/{number}'>page</a>" for number in range(1, PAGES)).encode(), "text/html"
+        return (b"<p>a page</p>", "text/html") if re.fullmatch(r"/\d+", path) else (b"", "text/plain")
+
+
+def _crawl(home: Path, url: str) -> Command:
+    flags = ("--collection", "garden", "--allow-private", "--delay", "0", "--robots", "ignore", "--json")
+    return Command("crawl", url, *flags, "--workers", "1", home=home, GHOSTFLEET_FRONTIER__QUEUE_MEMORY="20")
+
+
+def test_a_killed_crawl_with_a_queue_in_files_is_resumed(home: Path) -> None:
+    with WideSite(PAGES) as site:
+        site.hold("/5")
+        with _crawl(home, site.url) as crawl:
+            until(lambda: "/5" in site.asked, what="a request for /5", within=90)
+            pattern = f"collections/garden/jobs/*/{SEGMENT_FOLDER}/*.gz"
+            until(lambda: list(home.glob(pattern)), what="a file with the end of the queue", within=60)
+            crawl.signal(signal.SIGKILL)
+            site.let_go("/5")
+            crawl.ended()
+        with _crawl(home, site.url) as again:
+            assert again.ended() == 0
+        assert again.line(event="summary")["status"] == "finished"
+        asked = Counter(site.asked)
+    pages = ["/", *(f"/{number}" for number in range(1, PAGES))]
+    assert [path for path in pages if not asked[path]] == []
+    assert [path for path in pages if asked[path] > 1] in ([], ["/5"]), "only a visit that was cut off is made again"
+    assert not list(home.glob(f"collections/garden/jobs/*/{SEGMENT_FOLDER}")), "nothing is left of a job that is over"
