@@ -99,6 +99,11 @@ def leased(
     )
 
 
+def candidate_of(lease: Lease) -> Candidate:
+    """Return the candidate of a lease."""
+    return Candidate(lease.url, lease.hop_path, lease.via, lease.source, lease.depth, lease.is_seed, lease.priority)
+
+
 @dataclass(frozen=True, slots=True)
 class EndedVisit:
     """The visit whose lease ends, as finish.lua reads it: a JSON object with these fields."""

@@ -25,6 +25,7 @@ from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError, Limits, Profile, Seed, first_problem
 from frontier.definition.resume import resumed
 from frontier.definition.revisit import RevisitHistory, after_visit
+from frontier.definition.rules.kinds import Answer, KnownFacts
 from frontier.definition.rules.list_files import ListFileError
 from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, Scope, ScopeDecision
 from frontier.groups import GroupBook, groups_of
@@ -34,8 +35,9 @@ from frontier.links.log import LinkLog
 from frontier.links.memory import SEEN, LinkMemory, recalled
 from frontier.links.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.missing_pages import MissingPageAnswers
+from frontier.name_lookups import NameLookups
 from frontier.outside_queues import OutsideQueues
-from frontier.packing import pack, queue_score
+from frontier.packing import candidate_of, pack, queue_score
 from frontier.politeness import POLITE_KEYS, LeaseEnding, Politeness, VisitOutcome
 from frontier.queues.desk import QueueDesk
 from frontier.renders import RenderQueue
@@ -75,7 +77,8 @@ class Frontier(LeaseQueue):
         self.controls = Controls(self._store)
         self.reports = Reports(self._store)
         self.desk = QueueDesk(self._store)
-        self._groups = GroupBook(self._store)
+        self._lookups = NameLookups()
+        self._groups = GroupBook(self._store, self._lookups)
         self._use(job)
         self.renders = RenderQueue(self, store, settings)
         self._robots = RobotsStore(self._store, settings.robots_seconds)
@@ -388,6 +391,30 @@ class Frontier(LeaseQueue):
         self._learn_scope()
         return limited([self._scope.decide(candidate) for candidate in candidates], most)
 
+    def addresses_of(self, host: str) -> Sequence[str]:
+        """Return the addresses of a host, with a port or without; none when they are not found in time."""
+        return self._lookups.names_of(host).addresses
+
+    def rejected_by_addresses(self, lease: Lease) -> Rejected | None:
+        """Return the rejection of a URL by a rule about the addresses of its host; None when there is none."""
+        if "addresses" not in self._scope.needs:
+            return None
+        return self._rejected(lease, KnownFacts(self.addresses_of(lease.host)))
+
+    def rejected_by_answer(self, lease: Lease, answer: Answer) -> Rejected | None:
+        """Return the rejection of a URL by a rule about its answer; None when there is none."""
+        if "answer" not in self._scope.needs:
+            return None
+        addresses = self.addresses_of(lease.host) if "addresses" in self._scope.needs else None
+        return self._rejected(lease, KnownFacts(addresses, answer))
+
+    def _rejected(self, lease: Lease, known: KnownFacts) -> Rejected | None:
+        """Return the rejection, which is counted and stored for the report."""
+        rejected = self._scope.rejecting_rule(candidate_of(lease), known)
+        if rejected is not None:
+            self.note_rejected([rejected])
+        return rejected
+
     def note_rejected(self, decisions: Sequence[ScopeDecision]) -> None:
         """Count rejected candidates, and store them for the report."""
         if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
@@ -398,7 +425,7 @@ class Frontier(LeaseQueue):
 
     def close(self) -> None:
         """Close the connections to Redis."""
-        self._groups.close()
+        self._lookups.close()
         self._store.client.close()
 
     def _use(self, job: Job) -> None:
@@ -407,6 +434,7 @@ class Frontier(LeaseQueue):
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
         self._scope = Scope(job)
         self.sheets = self._scope.sheets
+        self.sheets.addresses_of = self.addresses_of
         self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope_known, self._scope_length = 0, -1
         self._forget_links()

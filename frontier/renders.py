@@ -36,7 +36,7 @@ from frontier.definition.job import Job
 from frontier.definition.scope import Accepted, Candidate, ScopeDecision
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
-from frontier.packing import pack, queue_score
+from frontier.packing import candidate_of, pack, queue_score
 from frontier.politeness import Politeness, VisitOutcome
 from frontier.store import Store
 
@@ -109,7 +109,7 @@ class RenderQueue(LeaseQueue):
         most = max(self._frontier.max_links(lease.url) - links, 0)
         decisions = self._frontier.decide(embeds, most)
         mark = self._job_store.fingerprint(lease.url)
-        page = Candidate(lease.url, lease.hop_path, lease.via, lease.source, lease.depth, lease.is_seed, lease.priority)
+        page = candidate_of(lease)
         arguments: list[str | int] = [lease.id, lease.token, lease.worker]
         arguments += [mark.bucket, lease.host, queue_score(page), pack(page)]
         for decision in decisions:

@@ -179,8 +179,9 @@ def test_files_of_prefixes_are_named_and_not_read() -> None:
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("ContentTypeMatchesRegexDecideRule", "asks for the answer"),
-        ("IpAddressSetDecideRule", "looks up no names"),
+        ("IdenticalDigestDecideRule", "none of them is queued again"),
+        ("IpAddressSetDecideRule", "no values in this file"),
+        ("ContentLengthDecideRule", "no threshold"),
         ("ScriptedDecideRule", "no programs"),
         ("OwnDecideRule", "no rule of ours"),
     ],
@@ -402,3 +403,35 @@ def test_sheets_may_name_a_rule_within_the_scope() -> None:
     scope = scope_of(rule("RejectDecideRule"), rule("surt.SurtPrefixedDecideRule"), hops)
     endless = sheet("endless", tooManyHops__enabled="false") + by_surt(("http://(org,example,",), "endless")
     assert values(endless, scope=scope)["sheets"] == ["http://(org,example, hops=none"]
+
+
+def test_rules_about_addresses_and_answers_become_lines_of_the_same_name() -> None:
+    addresses = '<property name="ipAddresses"><set><value>192.0.2.1</value><value>192.0.2.2</value></set></property>'
+    statuses = '<property name="statusCodes"><list><value>403</value><value>404</value></list></property>'
+    conversion = convert(
+        configuration(
+            scope=scope_of(
+                rule("RejectDecideRule"),
+                rule("OnHostsDecideRule"),
+                rule("IpAddressSetDecideRule", "decision=REJECT", addresses),
+                rule("ContentTypeNotMatchesRegexDecideRule", "decision=REJECT regex=text/.*"),
+                rule("FetchStatusDecideRule", "decision=REJECT", statuses),
+                rule("MatchesStatusCodeDecideRule", "decision=REJECT lowerBound=500 upperBound=599"),
+                rule("ContentLengthDecideRule", "contentLengthThreshold=5000"),
+                rule("ResourceNoLongerThanDecideRule", "contentLengthThreshold=10"),
+                rule("ResponseContentLengthDecideRule", "decision=REJECT lowerBound=7"),
+            )
+        )
+    )
+    assert conversion.values["rules"] == [
+        "REJECT IpAddressSet 192.0.2.1 192.0.2.2",
+        "REJECT ContentTypeNotMatchesRegex text/.*",
+        "REJECT FetchStatus 403 404",
+        "REJECT MatchesStatusCode 500 599",
+        "REJECT ResponseContentLength from=5000",
+        "ACCEPT ContentLength 5000",
+        "ACCEPT ResourceNoLongerThan 10",
+        "REJECT ResponseContentLength from=7",
+    ]
+    assert found(conversion, "scope.rules[2]").why == ""
+    assert "links of the answer" in found(conversion, "scope.rules[4]").why
