@@ -63,7 +63,9 @@ class LeaseQueue(ABC):
         token, rules = secrets.token_hex(8), self.politeness
         lease_ms = round((lease_seconds or self._settings.lease_seconds) * 1000)
         while True:
-            answer = self._store.run("claim", worker, token, lease_ms, rules.per_host, rules.max_retries)
+            answer = self._store.run(
+                "claim", worker, token, lease_ms, rules.per_host, rules.max_retries, rules.skip_down
+            )
             match answer[0]:
                 case b"lease":
                     lease = self._lease(answer, worker, token, lease_ms / 1000)
@@ -186,16 +188,21 @@ class LeaseQueue(ABC):
             is_document=outcome.is_document,
             urls=outcome.urls,
             seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
-            render_ms=outcome.duration_ms,
             fetched=self._fetched_by_render(outcome),
             revisit=history.packed() if history is not None else "",
             revisit_ms=1000 * history.interval_seconds if history is not None else 0,
+            spender=self._spender(lease),
+            duration_ms=outcome.duration_ms,
         )
         return LeaseEnding(self._store.run("finish", ended.packed()).decode())
 
     def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
         """Return the history of a URL that is to be visited again; None for any other URL."""
         return None
+
+    @abstractmethod
+    def _spender(self, lease: Lease) -> Sequence[str]:
+        """Return the domain and the seed whose quotas the visit counts for; nothing in a job without quotas."""
 
     def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
         """Return the ids of the URLs that a render fetched."""

@@ -83,6 +83,10 @@ class JobRules(Protocol):
         """Look up the queue groups of these hosts."""
         ...
 
+    def spender_of(self, lease: Lease) -> Sequence[str]:
+        """Return the domain and the seed whose quotas a visit counts for."""
+        ...
+
 
 class RenderQueue(LeaseQueue):
     """The queue hands out the renders of one job. It is safe to share between threads."""
@@ -134,6 +138,9 @@ class RenderQueue(LeaseQueue):
     def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
         """Look up the queue groups of these hosts, and store them for all workers."""
         self._frontier.assign_groups(version, hosts)
+
+    def _spender(self, lease: Lease) -> Sequence[str]:
+        return self._frontier.spender_of(lease)
 
     def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
         return tuple(self._job_store.fingerprint(url).id for url in outcome.fetched)

@@ -281,6 +281,7 @@ def _facts(frontier: Frontier) -> FrontierFacts:
         seeds={seed.url: seed for seed in frontier.reports.seeds()},
         astray=frontier.reports.rejected_seeds(),
         switched_off=frontier.reports.switched_off_patterns(),
+        quota=frontier.reports.reached_quota(),
     )
 
 

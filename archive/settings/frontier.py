@@ -29,6 +29,13 @@ class FrontierSettings(Section):
         60, gt=0, description="A URL whose worker has not been heard of for this time is given to another worker."
     )
     per_host: int = Field(1, ge=1, le=64, description="Most visits of one host at a time.")
+    skip_down: int = Field(
+        5,
+        ge=2,
+        le=1_000,
+        description="Each time that so many URLs of a host were taken, the last of them is of a lower priority, so that"
+        " no URL waits for ever.",
+    )
     host_failures: int = Field(
         8, ge=1, description="Failures in a row after which a host is set aside: the job visits no more of it."
     )

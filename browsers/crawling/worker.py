@@ -115,7 +115,6 @@ class Worker:
         self._queue: LeaseQueue = frontier.renders if renders else frontier
         self._renders = renders
         self._job = frontier.job
-        self._sheets = frontier.sheets
         self._visitors = visitors
         self._rules = rules
         self._name = name
@@ -358,7 +357,7 @@ class Worker:
     def _kind_of(self, lease: Lease, *, is_known_page: bool = False) -> VisitKind:
         if self._renders:
             return VisitKind.GHOST
-        kind = visit_kind(lease.url, lease.hop_path, self._sheets, is_known_page=is_known_page)
+        kind = visit_kind(lease.url, lease.hop_path, self._frontier.sheets, is_known_page=is_known_page)
         return VisitKind.PLAIN if kind is VisitKind.GHOST and self._visitors.ghost is None else kind
 
     def _order(self, lease: Lease) -> VisitOrder:
@@ -402,7 +401,6 @@ def run_worker(
     profile = frontier.job.profile
     settings = _with_check(settings, profile)
     agent = profile.user_agent or settings.archive.user_agent
-    obey = (profile.robots or settings.frontier.robots) == "obey"
     own = OwnHeaders(profile.headers, profile.unrecorded_headers)
     token = read_token(settings.home)
     with ExitStack() as at_the_end:
@@ -433,9 +431,10 @@ def run_worker(
             frontier,
             plain,
             agent,
-            obey=obey,
-            least_delay=profile.least_delay,
-            own=lambda url: frontier.sheets.values_for(url).robots,
+            obey=settings.frontier.robots == "obey",
+            # An operator may edit the profile while the job runs.
+            least_delay=lambda host: frontier.job.profile.least_delay(host),
+            own=lambda url: frontier.sheets.values_for(url).robots or frontier.job.profile.robots,
         )
         queue = frontier.renders if renders else frontier
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE

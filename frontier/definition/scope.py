@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Literal, Protocol
 
 from publicsuffixlist import PublicSuffixList
@@ -30,6 +30,7 @@ from publicsuffixlist import PublicSuffixList
 from archive.fast_frozen import fast_frozen
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, ScopeKind
+from frontier.definition.networks import read_address
 from frontier.definition.rules.chain import RuleChain, RuleDecision
 from frontier.definition.rules.kinds import KnownFacts, RuleNeed
 from frontier.definition.rules.surts import authority_of, coerced, parents, without_port
@@ -450,6 +451,13 @@ def _with_url(candidate: Candidate, url: str) -> Candidate:
 def _no_url(text: str) -> str:
     scheme = _SCHEME.match(text)
     return "scheme" if scheme and scheme[1].lower() not in ("http", "https") else "no-url"
+
+
+@lru_cache(maxsize=10_000)
+def registered_domain(name: str) -> str:
+    """Return the registered domain of a host's name; the name itself for an address, or a name without a domain."""
+    found: str | None = None if read_address(name) is not None else _suffixes().privatesuffix(name)
+    return found or name
 
 
 @cache

@@ -53,6 +53,8 @@ LONGEST_URL: Final = 8_192
 """Regular expressions are not searched in longer URLs, which no scope takes in."""
 _LEFT_OUT: Final = {
     "per_host": "visits at one time are counted for a host as a whole; set politeness.per_host for the job",
+    "skip_down": "priorities are served for a host as a whole; set politeness.skip_down for the job",
+    "quotas": "quotas are counted for the job, hosts, domains and seeds; set quotas for the job",
     "limits": "limits are counted for the job or for a host; set limits.host_pages for the job",
     "host_pages": "pages are counted for a host as a whole; set limits.host_pages for the job",
     "scope": "a scope is made of all seeds; add an ACCEPT or REJECT rule to `rules`",

@@ -33,6 +33,8 @@ if visit.bytes > 0 then
   call('HINCRBY', key('hostbytes'), host, visit.bytes)
 end
 
+if visit.spender[1] then spend({ visit, ending, tonumber(code) }) end
+
 if is_renders() then
   -- The limits of the job count what renders fetch. The page itself was counted when the plain crawler fetched it.
   local job = job_root()
@@ -42,7 +44,7 @@ if is_renders() then
   end
   if fetched > 1 then call('HINCRBY', job .. ':count', 'along', fetched - 1) end
   -- As long as the plain crawler has URLs of this host, it gets the host for the time that the render took.
-  call('HSET', key('rests'), host, NOW + math.max(visit.host_wait_ms, 0) + visit.render_ms)
+  call('HSET', key('rests'), host, NOW + math.max(visit.host_wait_ms, 0) + visit.duration_ms)
   local urls = {}
   for _, url in ipairs(visit.fetched) do urls[url] = true end
   if ending ~= 'again' then conclude(id, record or '', ending, code, urls) end
