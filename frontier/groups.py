@@ -16,7 +16,7 @@ from pathlib import Path
 from frontier.definition.groups import MAX_LIST_BYTES, GroupList, HostGroups, read_groups
 from frontier.definition.job import JobError
 from frontier.definition.rules.list_files import LIST_FOLDER
-from frontier.name_lookups import KNOWN_SECONDS, UNKNOWN_SECONDS, HostNames, NameLookups
+from frontier.name_lookups import KNOWN_SECONDS, UNKNOWN_SECONDS, NameLookups, ResolvedHost
 from frontier.store import Store
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class GroupBook:
         looked_up = self._lookups.all_of([host for host in hosts if groups.needs_look_up(host)])
         arguments: list[str | int] = [version]
         for host in hosts:
-            names = looked_up.get(host, HostNames())
+            names = looked_up.get(host, ResolvedHost())
             found = groups.group_of(host, names.addresses, names.alias_of)
             after = 0 if host not in looked_up else 1000 * (KNOWN_SECONDS if names.addresses else UNKNOWN_SECONDS)
             arguments += [host, found.name if found else "", after]

@@ -26,18 +26,18 @@ _MOST_KEPT: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class HostNames:
+class ResolvedHost:
     """A host has these addresses. `alias_of` is the name to which its CNAME records lead, or empty."""
 
     addresses: tuple[str, ...] = ()
     alias_of: str = ""
 
 
-type Resolve = Callable[[str], HostNames]
-_NOTHING: Final = HostNames()
+type Resolve = Callable[[str], ResolvedHost]
+_NOTHING: Final = ResolvedHost()
 
 
-def resolved(name: str) -> HostNames:
+def resolved(name: str) -> ResolvedHost:
     """Return the addresses and the canonical name of a host, as the resolver of the system has them."""
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM, flags=socket.AI_CANONNAME)
@@ -45,7 +45,7 @@ def resolved(name: str) -> HostNames:
         return _NOTHING
     addresses = dict.fromkeys(str(each[4][0]).partition("%")[0] for each in found)
     canonical = next((each[3] for each in found if each[3]), "").rstrip(".").lower()
-    return HostNames(tuple(addresses), canonical if canonical != name and read_address(canonical) is None else "")
+    return ResolvedHost(tuple(addresses), canonical if canonical != name and read_address(canonical) is None else "")
 
 
 class NameLookups:
@@ -53,23 +53,23 @@ class NameLookups:
 
     def __init__(self, resolve: Resolve = resolved) -> None:
         self._resolve = resolve
-        self._kept: dict[str, tuple[float, HostNames]] = {}
+        self._kept: dict[str, tuple[float, ResolvedHost]] = {}
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
-        self._pending: dict[str, Future[HostNames]] = {}
+        self._pending: dict[str, Future[ResolvedHost]] = {}
 
-    def names_of(self, host: str) -> HostNames:
+    def names_of(self, host: str) -> ResolvedHost:
         """Return what is known of a host, with a port or without; nothing when the resolver does not answer in time."""
         return self.all_of([host])[host]
 
-    def all_of(self, hosts: Collection[str]) -> Mapping[str, HostNames]:
+    def all_of(self, hosts: Collection[str]) -> Mapping[str, ResolvedHost]:
         """Return what is known of each host. The names are looked up at the same time."""
-        found: dict[str, HostNames] = {}
-        asked: dict[str, Future[HostNames]] = {}
+        found: dict[str, ResolvedHost] = {}
+        asked: dict[str, Future[ResolvedHost]] = {}
         for host in hosts:
             name = without_port(host)
             if read_address(name) is not None:
-                found[host] = HostNames((name.strip("[]"),))
+                found[host] = ResolvedHost((name.strip("[]"),))
             elif (kept := self._known(name)) is not None:
                 found[host] = kept
             else:
@@ -86,11 +86,11 @@ class NameLookups:
         if threads is not None:
             threads.shutdown(wait=False, cancel_futures=True)
 
-    def _known(self, name: str) -> HostNames | None:
+    def _known(self, name: str) -> ResolvedHost | None:
         over, kept = self._kept.get(name, (0.0, _NOTHING))
         return kept if over > time.monotonic() else None
 
-    def _ask(self, name: str) -> Future[HostNames]:
+    def _ask(self, name: str) -> Future[ResolvedHost]:
         with self._lock:
             if (pending := self._pending.get(name)) is not None:
                 return pending
@@ -99,7 +99,7 @@ class NameLookups:
             self._pending[name] = asked = self._threads.submit(self._found, name)
             return asked
 
-    def _found(self, name: str) -> HostNames:
+    def _found(self, name: str) -> ResolvedHost:
         found = self._resolve(name)
         rest = KNOWN_SECONDS if found.addresses else UNKNOWN_SECONDS
         with self._lock:

@@ -28,7 +28,7 @@ from frontier.definition.networks import without_port
 from frontier.definition.quotas import QuotaOwner, packed, reached_text, read_quotas
 from frontier.definition.resume import resumed
 from frontier.definition.revisit import RevisitHistory, after_visit
-from frontier.definition.rules.kinds import Answer, KnownFacts
+from frontier.definition.rules.kinds import FetchedAnswer, KnownFacts
 from frontier.definition.rules.list_files import ListFileError
 from frontier.definition.scope import (
     Accepted,
@@ -437,7 +437,7 @@ class Frontier(LeaseQueue):
             return None
         return self._rejected(lease, KnownFacts(self.addresses_of(lease.host)))
 
-    def rejected_by_answer(self, lease: Lease, answer: Answer) -> Rejected | None:
+    def rejected_by_answer(self, lease: Lease, answer: FetchedAnswer) -> Rejected | None:
         """Return the rejection of a URL by a rule about its answer; None when there is none."""
         if "answer" not in self._scope.needs:
             return None

@@ -46,7 +46,7 @@ from browsers.visit import (
 )
 from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, visit_kind
 from frontier.definition.job import BEHAVIOR_FOLDER, Profile
-from frontier.definition.rules.kinds import Answer
+from frontier.definition.rules.kinds import FetchedAnswer
 from frontier.definition.scope import CHAINS, REDIRECT_CHAIN, Candidate, Rejected, ScopeDecision, is_embedded
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
@@ -218,7 +218,7 @@ class Worker:
         with self._lock:
             self.tally.visits[visitor.name] += 1
         self._persist(lambda: self._frontier.mark_seen(visit.fetched))
-        answer = Answer(visit.code, visit.content_type, visit.bytes)
+        answer = FetchedAnswer(visit.code, visit.content_type, visit.bytes)
         unwanted = self._persist(lambda: self._frontier.rejected_by_answer(reached, answer))
         is_rendered_later = kind is VisitKind.PLAIN_AND_RENDER and _can_be_rendered(visit) and unwanted is None
         left_hops = _PARTS if is_rendered_later else ()

@@ -91,7 +91,7 @@ def test_an_override_of_a_usual_bean_in_an_imported_file_is_mapped() -> None:
 
 def test_attributes_of_the_property_name_space_are_properties() -> None:
     bean = '<bean id="q" class="org.archive.crawler.prefetch.QuotaEnforcer" p:hostMaxFetchSuccesses="70"/>'
-    assert values(bean)["limits"] == {"host_pages": 70}
+    assert values(bean)["quotas"] == ["host urls=70"]
 
 
 def test_each_key_with_a_counterpart_has_a_key_of_the_profile() -> None:
@@ -379,6 +379,21 @@ quotaEnforcer.groupMaxAllKb=%{LIMIT_PLACEHOLDER}
     assert "limits" not in conversion.values
     assert "placeholder" in found(conversion, "crawlLimiter.maxTimeSeconds").why
     assert found(conversion, "quotaEnforcer.groupMaxAllKb").outcome == "not-mapped"
+
+
+def test_quotas_become_lines_and_no_limit_becomes_nothing() -> None:
+    simple = """
+quotaEnforcer.hostMaxAllKb=10
+quotaEnforcer.groupMaxNovelKb=3
+quotaEnforcer.serverMaxFetchResponses=-1
+quotaEnforcer.hostMaxNovelUrls=7
+crawlLimiter.maxNovelBytes=5000
+"""
+    bean = '<bean id="quotaEnforcer" class="org.archive.crawler.prefetch.QuotaEnforcer"/>'
+    conversion = convert(configuration(bean, simple=simple))
+    assert sorted(conversion.values["quotas"]) == ["host bytes=10240", "host new_bytes=3072", "job new_bytes=5000"]
+    assert found(conversion, "quotaEnforcer.hostMaxNovelUrls").outcome == "not-mapped"
+    Profile.model_validate(conversion.values)
 
 
 def test_a_value_that_our_checks_refuse_is_taken_out_and_named() -> None:

@@ -11,7 +11,7 @@ import pytest
 from frontier.definition.job import Job, Profile
 from frontier.definition.rules import list_files
 from frontier.definition.rules.chain import RuleChain, parse_rule
-from frontier.definition.rules.kinds import RULE_KINDS, Answer, KnownFacts
+from frontier.definition.rules.kinds import RULE_KINDS, FetchedAnswer, KnownFacts
 from frontier.definition.rules.pattern_index import PatternIndex, is_plainly_valid, required_texts
 from frontier.definition.rules.url_patterns import UrlPattern, UrlPatterns
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
@@ -285,29 +285,29 @@ def test_a_long_list_finds_the_first_pattern() -> None:
     assert many.first_found("http://example.org/") == "example"
 
 
-PAGE = Answer(200, "text/html", 1000)
+PAGE = FetchedAnswer(200, "text/html", 1000)
 
 
 @pytest.mark.parametrize(
     ("rule", "applies", "passes"),
     [
-        ("ContentTypeMatchesRegex video/.*", Answer(200, "video/mp4", 1), PAGE),
-        ("ContentTypeNotMatchesRegex text/.*", Answer(200, "video/mp4", 1), PAGE),
-        ("ContentTypeNotMatchesRegex text/.*", Answer(200, "", 1), PAGE),
-        ("FetchStatus 403 404", Answer(404, "text/html", 1), PAGE),
-        ("FetchStatus -2", Answer(-2, "", 0), PAGE),
-        ("MatchesStatusCode 400 599", Answer(500, "text/html", 1), PAGE),
-        ("NotMatchesStatusCode 200 299", Answer(301, "text/html", 1), PAGE),
-        ("FetchStatusMatches 5..", Answer(503, "text/html", 1), PAGE),
-        ("FetchStatusNotMatchesRegexDecideRule 2..", Answer(404, "text/html", 1), PAGE),
-        ("ContentLength 1000", Answer(200, "text/html", 999), PAGE),
-        ("ResponseContentLength from=10 to=999", Answer(200, "text/html", 10), PAGE),
-        ("ResponseContentLength to=999", Answer(200, "text/html", 0), PAGE),
-        ("ResourceNoLongerThan 999", Answer(200, "text/html", 999), PAGE),
-        ("ResourceLongerThan 1000", Answer(200, "text/html", 1001), PAGE),
+        ("ContentTypeMatchesRegex video/.*", FetchedAnswer(200, "video/mp4", 1), PAGE),
+        ("ContentTypeNotMatchesRegex text/.*", FetchedAnswer(200, "video/mp4", 1), PAGE),
+        ("ContentTypeNotMatchesRegex text/.*", FetchedAnswer(200, "", 1), PAGE),
+        ("FetchStatus 403 404", FetchedAnswer(404, "text/html", 1), PAGE),
+        ("FetchStatus -2", FetchedAnswer(-2, "", 0), PAGE),
+        ("MatchesStatusCode 400 599", FetchedAnswer(500, "text/html", 1), PAGE),
+        ("NotMatchesStatusCode 200 299", FetchedAnswer(301, "text/html", 1), PAGE),
+        ("FetchStatusMatches 5..", FetchedAnswer(503, "text/html", 1), PAGE),
+        ("FetchStatusNotMatchesRegexDecideRule 2..", FetchedAnswer(404, "text/html", 1), PAGE),
+        ("ContentLength 1000", FetchedAnswer(200, "text/html", 999), PAGE),
+        ("ResponseContentLength from=10 to=999", FetchedAnswer(200, "text/html", 10), PAGE),
+        ("ResponseContentLength to=999", FetchedAnswer(200, "text/html", 0), PAGE),
+        ("ResourceNoLongerThan 999", FetchedAnswer(200, "text/html", 999), PAGE),
+        ("ResourceLongerThan 1000", FetchedAnswer(200, "text/html", 1001), PAGE),
     ],
 )
-def test_a_rule_about_answers_waits_for_the_answer(rule: str, applies: Answer, passes: Answer) -> None:
+def test_a_rule_about_answers_waits_for_the_answer(rule: str, applies: FetchedAnswer, passes: FetchedAnswer) -> None:
     chain = RuleChain([f"REJECT {rule}"])
     assert chain.needs == {"answer"}
     assert chain.decide(link(SEED)) is None
@@ -329,14 +329,16 @@ def test_a_rule_about_addresses_has_networks(address: str) -> None:
 def test_the_last_rule_that_decides_counts_after_the_answer_too() -> None:
     lines = ("REJECT ContentTypeMatchesRegex video/.*", "REJECT ResourceLongerThan 10", "ACCEPT MatchesRegex .*keep.*")
     rules = scope(*lines)
-    video = KnownFacts(answer=Answer(200, "video/mp4", 5))
+    video = KnownFacts(answer=FetchedAnswer(200, "video/mp4", 5))
     found = rules.rejecting_rule(link("http://www.example.org/a"), video)
     assert found is not None
     assert (found.reason, found.rule) == (
         "content-type", "rule 1: REJECT ContentTypeMatchesRegex video/.*: video/mp4",
     )  # fmt: skip
     assert rules.rejecting_rule(link("http://www.example.org/keep"), video) is None
-    large = rules.rejecting_rule(link("http://www.example.org/a"), KnownFacts(answer=Answer(200, "video/mp4", 11)))
+    large = rules.rejecting_rule(
+        link("http://www.example.org/a"), KnownFacts(answer=FetchedAnswer(200, "video/mp4", 11))
+    )
     assert large is not None
     assert large.reason == "size"
     assert scope("REJECT All").rejecting_rule(link(SEED), video) is None, "this rule has decided about the link"

@@ -60,7 +60,7 @@ class JobCommandInput(InputModel):
 
     verb: Verb
     urls: tuple[str, ...] = ()
-    """For add-urls, which extends the scope, and for queue-urls and visit-now, which do not."""
+    """For add-urls, which extends the scope, and for queue-urls and visit-now, which do not. For show-url: one URL."""
     host: str = ""
     """For block-host, unblock-host and show-queue."""
     expression: str = ""
@@ -79,8 +79,6 @@ class JobCommandInput(InputModel):
     Null removes a limit."""
     groups: tuple[str, ...] = ()
     """For set-groups: all queue groups of the job, as in the key `groups` of a profile. None removes them."""
-    url: str = ""
-    """For show-url: the URL whose history is asked for."""
     profile: str = ""
     """For edit-profile: keys of a profile with their new values, in YAML, such as `robots: ignore`."""
     reason: str = ""
@@ -240,7 +238,7 @@ def _arguments(given: JobCommandInput) -> dict[str, Any]:
         case Verb.SET_GROUPS:
             return {"groups": _checked_groups(given.groups)}
         case Verb.SHOW_URL:
-            return {"url": _checked_urls((given.url,))[0]}
+            return {"url": _checked_urls(given.urls[:1])[0]}
         case Verb.EDIT_PROFILE:
             return {"values": _checked_profile(given.profile)}
         case _:

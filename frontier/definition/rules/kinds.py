@@ -65,7 +65,7 @@ class Link(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class FetchedAnswer:
     """The answer to a URL, as rules need it."""
 
     status: int
@@ -81,7 +81,7 @@ class KnownFacts:
     """These facts are known of a link only later than its URL. None is unknown."""
 
     addresses: Sequence[str] | None = None
-    answer: Answer | None = None
+    answer: FetchedAnswer | None = None
 
 
 NOTHING_KNOWN: Final = KnownFacts()
@@ -431,7 +431,7 @@ def _by_address(items: Sequence[Any], _: Readers) -> Find:
     return find
 
 
-def _of_answer(test: Callable[[Answer, Any], str | None]) -> Callable[[Sequence[Any], Readers], Find]:
+def _of_answer(test: Callable[[FetchedAnswer, Any], str | None]) -> Callable[[Sequence[Any], Readers], Find]:
     """Return the maker of a rule that has one argument, and is about the answer."""
 
     def make(items: Sequence[Any], _: Readers) -> Find:
@@ -441,7 +441,7 @@ def _of_answer(test: Callable[[Answer, Any], str | None]) -> Callable[[Sequence[
 
 
 def _answer_matches(
-    value: Callable[[Answer], str], *, opposite: bool = False
+    value: Callable[[FetchedAnswer], str], *, opposite: bool = False
 ) -> Callable[[Sequence[Any], Readers], Find]:
     """Return the maker of a rule whose expression matches a text of the answer, or does not with `opposite`."""
 
@@ -469,27 +469,27 @@ def _by_status(items: Sequence[Any], _: Readers) -> Find:
     return find
 
 
-def _in_status_bounds(answer: Answer, bounds: tuple[int, int]) -> str | None:
+def _in_status_bounds(answer: FetchedAnswer, bounds: tuple[int, int]) -> str | None:
     return str(answer.status) if bounds[0] <= answer.status <= bounds[1] else None
 
 
-def _outside_status_bounds(answer: Answer, bounds: tuple[int, int]) -> str | None:
+def _outside_status_bounds(answer: FetchedAnswer, bounds: tuple[int, int]) -> str | None:
     return None if bounds[0] <= answer.status <= bounds[1] else str(answer.status)
 
 
-def _below_size(answer: Answer, most: int) -> str | None:
+def _below_size(answer: FetchedAnswer, most: int) -> str | None:
     return f"{answer.size} bytes" if answer.size < most else None
 
 
-def _to_size(answer: Answer, most: int) -> str | None:
+def _to_size(answer: FetchedAnswer, most: int) -> str | None:
     return f"{answer.size} bytes" if answer.size <= most else None
 
 
-def _over_size(answer: Answer, most: int) -> str | None:
+def _over_size(answer: FetchedAnswer, most: int) -> str | None:
     return f"{answer.size} bytes" if answer.size > most else None
 
 
-def _in_size_bounds(answer: Answer, bounds: tuple[int, int | None]) -> str | None:
+def _in_size_bounds(answer: FetchedAnswer, bounds: tuple[int, int | None]) -> str | None:
     least, most = bounds
     return f"{answer.size} bytes" if least <= answer.size and (most is None or answer.size <= most) else None
 

@@ -205,10 +205,10 @@ def test_a_reader_sees_the_hosts_and_changes_nothing(site: RunningSite, job: tup
     [
         ("scope: any", "be edited while a job runs"),
         ("robots: [1", "problem"),
-        ("- robots", "no keys of a profile"),
+        ("- robots", "no table of keys and values"),
         ("", "no keys of a profile"),
         ("quotas:\n  - hosts urls=1", "write for example"),
-        (f"sheets:\n  - '{HOSTILE} robots=ignore'", "sheet"),
+        (f"sheets:\n  - 'example.org robots={HOSTILE}'", "is no value of robots"),
     ],
 )
 def test_an_edit_that_can_not_be_used_stands_beside_its_field(

@@ -236,6 +236,8 @@ def command(number: int) -> Response:
     is_of_domain = request.form.get("verb") == Verb.SET_DOMAIN_LIMITS
     prefix, names = ("max", _DOMAIN_LIMITS) if is_of_domain else ("job", _JOB_LIMITS)
     places = {f"limits.{name}": f"{prefix}_{name}" for name in names}
+    if request.form.get("verb") == Verb.SHOW_URL:
+        places["urls"] = "url"
     form = Form(dict.fromkeys(("verb", *_COMMAND_FIELDS), ""), places=places)
     is_confirmed = request.form.get("confirmed") == "yes"
     asked: list[JobCommandInput] = []
@@ -344,7 +346,9 @@ def _command_of(sent: dict[str, Any]) -> dict[str, Any]:
         values["groups"] = tuple(line.strip() for line in sent.get("groups", "").splitlines() if line.strip())
     if sent.get("profile", "").strip():
         values["profile"] = sent["profile"]
-    for name in ("host", "expression", "domain", "priority", "state", "url"):
+    if values["verb"] == Verb.SHOW_URL:
+        values["urls"] = (sent.get("url", "").strip(),)
+    for name in ("host", "expression", "domain", "priority", "state"):
         if sent.get(name, "").strip():
             values[name] = sent[name].strip()
     if sent.get("force"):
