@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -110,12 +110,20 @@ class ScopeExplainer:
         return self._scope.list_problems()
 
 
-def held_values(profile: Profile, url: str, settings: FrontierSettings | None = None) -> tuple[HeldValue, ...]:
+def held_values(
+    profile: Profile,
+    url: str,
+    settings: FrontierSettings | None = None,
+    *,
+    addresses_of: Callable[[str], Sequence[str]] = lambda _: (),
+) -> tuple[HeldValue, ...]:
     """Return the value of each key that a sheet may set, for a canonical URL, with its source.
 
-    `settings` have the values that the profile leaves out; without them, these values are None.
+    `settings` have the values that the profile leaves out; without them, these values are None. `addresses_of` returns
+    the addresses of a host, for sheets by address; by default, only an address in the URL itself counts.
     """
     sheets = profile.page_rules()
+    sheets.addresses_of = addresses_of
     given, sources = sheets.values_for(url).given(), sheets.sources(url)
     return tuple(
         HeldValue(key, "none" if given[key] == UNLIMITED else given[key], _sheet(profile, sources[key]))
