@@ -24,8 +24,12 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 | `…:JOB:astray` | hash | seed that was rejected, or whose redirect was, to reason, rule, URL |
 | `…:JOB:pages` `…:hostbytes` | hash | number of documents, and bytes, by host |
 | `…:JOB:seen:NNNN` | set | fingerprints of eight bytes, which Redis packs as integer sets |
-| `…:JOB:seeds` `…:scope` | hash, list | report of each seed; URLs to which seeds redirect, and \
-patterns that operators reject, each behind a `!` |
+| `…:JOB:seeds` `…:scope` | hash, list | report of each seed; URLs to which seeds redirect, \
+patterns that operators reject, each behind a `!`, and a `=` for each edit of the profile |
+| `…:JOB:edits` | list | edits of the profile as JSON |
+| `…:JOB:used` `…:spent` | hash | by owner of a quota (job, domain, host or seed) and name: the amounts by kind; the \
+reason of each owner that has reached a quota |
+| `…:JOB:retired` | set | ids of URLs that were ended since the quota of their seed was reached |
 | `…:JOB:added` | list | seeds that were added to the running job |
 | `…:JOB:view` | string | the progress view of the running command, as JSON |
 | `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
@@ -86,9 +90,14 @@ _NAMES: Final = (
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
+    *("edits", "used", "spent", "retired"),
     *("segments", "spilled", "unspilled", "long"),
 )
-_CALLED: Final = {"links": ("add", "reject"), "exchange": ("finish", "claim")}
+_CALLED: Final = {
+    "links": ("add", "reject"),
+    "finish": ("spend",),
+    "exchange": ("spend", "finish", "claim"),
+}
 """The scripts that a script calls."""
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""

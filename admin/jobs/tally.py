@@ -56,6 +56,7 @@ class SourceCount:
     """The counts include all URLs that one seed led to."""
 
     total: Count = field(default_factory=Count)
+    novel: Count = field(default_factory=Count)
     failed: int = 0
     """Tries without a response."""
 
@@ -119,6 +120,8 @@ class JobTally:
         size = size_of(line)
         if line.source:
             self.sources[line.source].total.add(size)
+            if is_novel(line):
+                self.sources[line.source].novel.add(size)
         if name := line.extra.get("warcFilename"):
             self.files[str(name)] += 1
         self.mimes[line.mime or "no-type"].add(size)
