@@ -14,6 +14,7 @@ import fcntl
 import io
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ _STEP: Final = 262_144
 LONGEST_LINE: Final = 1_048_576
 """A longer line is passed over by a reader that begins at the end of a log."""
 _COUNT_STEP: Final = 1_048_576
+_STDOUT: Final = 1
+_STDERR: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +87,17 @@ class RotatedLog:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         data = "".join(f"{text}\n" for text in lines).encode("utf-8", "backslashreplace")
-        fd = self._locked()
+        fd = self.locked()
         try:
             write_all(fd, [b"\n", data] if _ends_torn(fd) else [data])
         finally:
             os.close(fd)
 
-    def _locked(self) -> int:
-        """Return a descriptor of the file that has the name of the log, locked. A full file is renamed first."""
+    def locked(self) -> int:
+        """Return a descriptor of the file that has the name of the log, locked. A full file is renamed first.
+
+        The caller closes the descriptor. Raises OSError.
+        """
         while True:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             try:
@@ -127,6 +133,36 @@ class RotatedLog:
                 with suppress(OSError):
                     _remove(self.path, path)
         return True
+
+
+class RotatedOutput:
+    """The standard output and error of this process are a log that is rotated by size.
+
+    Other processes may have the same output. They write to the renamed part until they call `rotate_if_full` in turn.
+    """
+
+    def __init__(self, path: Path, *, rotate_bytes: int, most_parts: int) -> None:
+        self._path = path
+        self._rotate_bytes = rotate_bytes
+        self._log = RotatedLog(path, rotate_bytes=rotate_bytes, most_parts=most_parts)
+
+    def rotate_if_full(self) -> None:
+        """Rename a full log, and write to a new one from now on. Do nothing when the output is another file."""
+        output = os.fstat(_STDERR)
+        if output.st_size < self._rotate_bytes or not stat.S_ISREG(output.st_mode):
+            return
+        known = (self._path, *(path for _, path in renamed_parts(self._path)))
+        if not any(os.path.samestat(output, path.stat()) for path in known):
+            return
+        fd = self._log.locked()
+        try:
+            # The lock belongs to the open file, which the new output shares.
+            fcntl.flock(fd, fcntl.LOCK_UN)
+            if os.path.samestat(output, os.fstat(_STDOUT)):
+                os.dup2(fd, _STDOUT)
+            os.dup2(fd, _STDERR)
+        finally:
+            os.close(fd)
 
 
 def renamed_parts(log: Path) -> list[tuple[int, Path]]:

@@ -65,7 +65,12 @@ place. `ghostfleet scope` explains the decision about a URL.
 | `PathologicalPathDecideRule`, `TooManyPathSegmentsDecideRule` | `max_path_repeats`, `max_path_segments`; or a line |
 | `MatchesListRegexDecideRule`, `MatchesRegexDecideRule` | a line `MatchesRegex` for each expression |
 | `NotMatchesRegexDecideRule`, `HopsPathMatchesRegexDecideRule`, `HasViaDecideRule`, `ViaSurtPrefixedDecideRule`, \
-`MatchesFilePatternDecideRule` | the line of the same name |
+`MatchesFilePatternDecideRule`, `IpAddressSetDecideRule` | the line of the same name |
+| `ContentTypeMatchesRegexDecideRule`, `FetchStatusDecideRule`, `MatchesStatusCodeDecideRule`, \
+`FetchStatusMatchesRegexDecideRule`, `ResponseContentLengthDecideRule`, `ResourceNoLongerThanDecideRule` and their \
+opposites | the line of the same name, which decides [whether the links of the answer are \
+followed](how-to/scope-and-rules.md#rules-about-addresses-and-answers) |
+| `ContentLengthDecideRule` | two lines, since Heritrix takes shorter answers in and rejects all others |
 | `SeedAcceptDecideRule` | a built-in step, or a line `SeedAccept` |
 | `PrerequisiteAcceptDecideRule` | nothing: robots.txt is asked for in any case |
 | `SchemeNotInSetDecideRule` | nothing: other schemes than http and https are always rejected |

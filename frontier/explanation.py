@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from archive.settings import FrontierSettings
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, PolitenessOverrides, Profile, Seed
+from frontier.definition.rules.kinds import RuleNeed
 from frontier.definition.rules.surts import coerced
 from frontier.definition.scope import LINK_HOPS, Accepted, Candidate, Scope, ScopeStep
 from frontier.definition.sheets import SHEET_KEYS, UNLIMITED
@@ -16,6 +17,11 @@ from frontier.seen import compared_form, fingerprint
 
 HOP_LETTERS: Final = "LERXPIMS"
 """Heritrix's letters: link, embed, redirect, guess, prerequisite, inferred, manifest (sitemap), submit (form)."""
+WAITING: Final[Mapping[RuleNeed, str]] = {
+    "addresses": "when the host's name has been looked up",
+    "answer": "when the URL has been fetched",
+}
+"""The time at which a rule has the facts that it needs, in words."""
 _POLITE: Final = frozenset(PolitenessOverrides.model_fields)
 
 
@@ -50,6 +56,8 @@ class ScopeExplanation:
     fingerprint: str
     steps: tuple[ScopeStep, ...]
     """All steps in order, each with its own decision."""
+    awaits: tuple[RuleNeed, ...]
+    """The facts that rules of the scope wait for. With them, the decision may be another one."""
     sheet_values: tuple[HeldValue, ...]
     """The values that sheets give to the URL."""
 
@@ -93,6 +101,7 @@ class ScopeExplainer:
             compared=compared_form(fetched, self._profile.seen) if fetched else "",
             fingerprint=fingerprint(fetched, self._profile.seen).id if fetched else "",
             steps=tuple(self._scope.steps(candidate)),
+            awaits=tuple(sorted(self._scope.needs)) if is_in else (),
             sheet_values=tuple(each for each in held_values(self._profile, fetched) if _is_of_sheet(each)),
         )
 
@@ -101,12 +110,20 @@ class ScopeExplainer:
         return self._scope.list_problems()
 
 
-def held_values(profile: Profile, url: str, settings: FrontierSettings | None = None) -> tuple[HeldValue, ...]:
+def held_values(
+    profile: Profile,
+    url: str,
+    settings: FrontierSettings | None = None,
+    *,
+    addresses_of: Callable[[str], Sequence[str]] = lambda _: (),
+) -> tuple[HeldValue, ...]:
     """Return the value of each key that a sheet may set, for a canonical URL, with its source.
 
-    `settings` have the values that the profile leaves out; without them, these values are None.
+    `settings` have the values that the profile leaves out; without them, these values are None. `addresses_of` returns
+    the addresses of a host, for sheets by address; by default, only an address in the URL itself counts.
     """
     sheets = profile.page_rules()
+    sheets.addresses_of = addresses_of
     given, sources = sheets.values_for(url).given(), sheets.sources(url)
     return tuple(
         HeldValue(key, "none" if given[key] == UNLIMITED else given[key], _sheet(profile, sources[key]))
@@ -138,15 +155,3 @@ def _canonical(url: str) -> str:
         return canonical(url)
     except UrlError:
         return url
-
-
-def as_json(explanation: ScopeExplanation) -> Mapping[str, Any]:
-    """Return an explanation as JSON has it."""
-    names = tuple(name for name in ScopeExplanation.__slots__ if name not in ("steps", "sheet_values"))
-    steps = [
-        {"name": step.name, "decision": step.decision, "reason": step.reason, "rule": step.rule,
-         "is_built_in": step.is_built_in, "is_final": step.is_final}
-        for step in explanation.steps
-    ]  # fmt: skip
-    sheets = [{"key": each.key, "value": each.value, "source": each.source} for each in explanation.sheet_values]
-    return {**{name: getattr(explanation, name) for name in names}, "steps": steps, "sheet_values": sheets}

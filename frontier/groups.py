@@ -9,28 +9,17 @@ their version. Then every host is unknown again, so that all workers obey from t
 from __future__ import annotations
 
 import logging
-import socket
-import threading
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from frontier.definition.groups import MAX_LIST_BYTES, GroupList, HostGroups, read_groups
 from frontier.definition.job import JobError
 from frontier.definition.rules.list_files import LIST_FOLDER
+from frontier.name_lookups import KNOWN_SECONDS, UNKNOWN_SECONDS, NameLookups, ResolvedHost
 from frontier.store import Store
 
 logger = logging.getLogger(__name__)
-
-_LOOKUP_THREADS: Final = 8
-_LOOKUP_SECONDS: Final = 3.0
-"""A claim waits at most so long for the addresses of hosts."""
-_KNOWN_MS: Final = 12 * 3_600_000
-"""The group of a host that depends on its addresses is looked up again after this time."""
-_UNKNOWN_MS: Final = 300_000
-"""The group of a host whose addresses were not found is looked up again after this time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +33,10 @@ class _Known:
 class GroupBook:
     """The book has the queue groups of one job. It is safe to share between threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, lookups: NameLookups) -> None:
         self._store = store
+        self._lookups = lookups
         self._known = _Known("", HostGroups(GroupList()))
-        self._lock = threading.Lock()
-        self._threads: ThreadPoolExecutor | None = None
 
     def put(self, groups: GroupList) -> bool:
         """Replace the groups of the job, for all its workers. Return whether they changed."""
@@ -65,20 +53,14 @@ class GroupBook:
         groups = self._groups(version)
         if groups is None:
             return
-        addresses = self._addresses([host for host in hosts if groups.needs_addresses(host)])
+        looked_up = self._lookups.all_of([host for host in hosts if groups.needs_look_up(host)])
         arguments: list[str | int] = [version]
         for host in hosts:
-            found = groups.group_of(host, addresses.get(host, ()))
-            after = 0 if host not in addresses else _KNOWN_MS if addresses[host] else _UNKNOWN_MS
+            names = looked_up.get(host, ResolvedHost())
+            found = groups.group_of(host, names.addresses, names.alias_of)
+            after = 0 if host not in looked_up else 1000 * (KNOWN_SECONDS if names.addresses else UNKNOWN_SECONDS)
             arguments += [host, found.name if found else "", after]
         self._store.run("group", *arguments)
-
-    def close(self) -> None:
-        """End the look-ups that go on."""
-        with self._lock:
-            threads, self._threads = self._threads, None
-        if threads is not None:
-            threads.shutdown(wait=False, cancel_futures=True)
 
     def _groups(self, version: str) -> HostGroups | None:
         """Return the groups of this version; None when Redis has another one."""
@@ -91,19 +73,6 @@ class GroupBook:
             return None
         self._known = _Known(version, HostGroups(groups))
         return self._known.groups
-
-    def _addresses(self, hosts: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return the addresses that the resolver of the system knows; none for a host that is not found."""
-        if not hosts:
-            return {}
-        with self._lock:
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(_LOOKUP_THREADS, thread_name_prefix="group-address")
-            asked: dict[str, Future[tuple[str, ...]]] = {host: self._threads.submit(_resolved, host) for host in hosts}
-        done, late = wait(asked.values(), _LOOKUP_SECONDS)
-        for future in late:
-            future.cancel()
-        return {host: future.result() if future in done else () for host, future in asked.items()}
 
 
 def groups_of(lines: Iterable[str], folder: Path | None) -> GroupList:
@@ -126,13 +95,3 @@ def _lines_of(folder: Path | None, name: str) -> list[str]:
     if len(content) > MAX_LIST_BYTES:
         raise ValueError(f"list:{name} has more than {MAX_LIST_BYTES:,} bytes; use domains or wildcards")
     return content.decode("utf-8", "replace").splitlines()
-
-
-def _resolved(host: str) -> tuple[str, ...]:
-    """Return the addresses of a host, with a port or without; none when it is not found."""
-    name, _, port = host.rpartition(":")
-    name = name if name and port.isdecimal() else host
-    try:
-        return tuple({str(found[4][0]).partition("%")[0] for found in socket.getaddrinfo(name, None)})
-    except (OSError, UnicodeError):
-        return ()

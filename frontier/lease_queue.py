@@ -102,7 +102,7 @@ class LeaseQueue(ABC):
         ended = [self._ended(lease, self._step(lease, outcome), outcome).packed() for lease, outcome in finished]
         rules, seconds = self.politeness, lease_seconds or self._settings.lease_seconds
         tokens = [secrets.token_hex(8) for _ in workers]
-        wanted: list[str | int] = [round(seconds * 1000), rules.per_host, rules.max_retries]
+        wanted: list[str | int] = [round(seconds * 1000), rules.per_host, rules.max_retries, rules.skip_down]
         wanted += [part for pair in zip(workers, tokens, strict=True) for part in pair]
         if not workers:
             answers, answer = (self._store.run("finish", *ended) if ended else []), None
@@ -242,15 +242,20 @@ class LeaseQueue(ABC):
             is_document=outcome.is_document,
             urls=outcome.urls,
             seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
-            render_ms=outcome.duration_ms,
             fetched=self._fetched_by_render(outcome),
             revisit=history.packed() if history is not None else "",
             revisit_ms=1000 * history.interval_seconds if history is not None else 0,
+            spender=self._spender(lease),
+            duration_ms=outcome.duration_ms,
         )
 
     def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
         """Return the history of a URL that is to be visited again; None for any other URL."""
         return None
+
+    @abstractmethod
+    def _spender(self, lease: Lease) -> Sequence[str]:
+        """Return the domain and the seed whose quotas the visit counts for; nothing in a job without quotas."""
 
     def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
         """Return the ids of the URLs that a render fetched."""

@@ -99,6 +99,11 @@ def leased(
     )
 
 
+def candidate_of(lease: Lease) -> Candidate:
+    """Return the candidate of a lease."""
+    return Candidate(lease.url, lease.hop_path, lease.via, lease.source, lease.depth, lease.is_seed, lease.priority)
+
+
 @dataclass(frozen=True, slots=True)
 class EndedVisit:
     """The visit whose lease ends, as finish.lua reads it: a JSON object with these fields."""
@@ -122,14 +127,16 @@ class EndedVisit:
     """The number of URLs that the visit fetched."""
     seed: str = ""
     """The line of the report of seeds; empty if the URL is no seed."""
-    render_ms: int = 0
-    """The duration of a render."""
     fetched: Sequence[str] = ()
     """The ids of the URLs that a render fetched."""
     revisit: str = ""
     """The packed history of a URL that is to be visited again; empty for any other URL."""
     revisit_ms: int = 0
     """The time until that visit is due."""
+    spender: Sequence[str] = ()
+    """The domain and the seed whose quotas the visit counts for; empty in a job without quotas."""
+    duration_ms: int = 0
+    """The duration of the visit."""
 
     def packed(self) -> str:
         """Return the JSON object, without fields that have their default."""

@@ -91,6 +91,8 @@ class Politeness:
     max_retry_ms: int
     dns_retries: int
     dns_retry_ms: int
+    skip_down: int = 5
+    """Every so many claims of a host, a URL of a lower priority is taken."""
 
     @classmethod
     def of(cls, settings: FrontierSettings, overrides: PolitenessOverrides) -> Self:
@@ -109,6 +111,7 @@ class Politeness:
             max_retry_ms=_ms(rules.max_retry_seconds),
             dns_retries=rules.dns_retries,
             dns_retry_ms=_ms(rules.dns_retry_seconds),
+            skip_down=rules.skip_down,
         )
 
     def with_values(self, values: SheetValues) -> Self:

@@ -12,21 +12,33 @@ from contextlib import suppress
 from enum import Enum, auto
 from itertools import batched
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import regex
-from pydantic import ValidationError
 
 from archive import crawl_log
+from archive.dates import now_micros
 from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.control import Controls
+from frontier.definition.edits import ProfileEdit, edited, edits_between, with_edits
 from frontier.definition.groups import GroupList
-from frontier.definition.job import Job, JobError, Limits, Profile, Seed, first_problem
+from frontier.definition.job import Job, JobError, Limits, Profile, Seed
+from frontier.definition.networks import without_port
+from frontier.definition.quotas import QuotaOwner, packed, reached_text, read_quotas
 from frontier.definition.resume import resumed
 from frontier.definition.revisit import RevisitHistory, after_visit
+from frontier.definition.rules.kinds import FetchedAnswer, KnownFacts
 from frontier.definition.rules.list_files import ListFileError
-from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, Scope, ScopeDecision
+from frontier.definition.scope import (
+    Accepted,
+    Candidate,
+    Priority,
+    Rejected,
+    Scope,
+    ScopeDecision,
+    registered_domain,
+)
 from frontier.definition.seeds import SeedFile
 from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
@@ -35,8 +47,9 @@ from frontier.links.log import LinkLog
 from frontier.links.memory import SEEN, LinkMemory, recalled
 from frontier.links.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.missing_pages import MissingPageAnswers
+from frontier.name_lookups import NameLookups
 from frontier.outside_queues import OutsideQueues
-from frontier.packing import pack, queue_score
+from frontier.packing import candidate_of, pack, queue_score
 from frontier.politeness import POLITE_KEYS, LeaseEnding, Politeness, VisitOutcome
 from frontier.queues.desk import QueueDesk
 from frontier.renders import RenderQueue
@@ -52,6 +65,8 @@ logger = logging.getLogger(__name__)
 
 _CHUNK: Final = 500
 _PREFIX_CHUNK: Final = 5_000
+_EDITED: Final = b"="
+"""Such an entry of the list of further seeds says that the profile of the job was edited."""
 _REJECT: Final = "!"
 """An entry of the list of changes of the scope that begins so is a pattern that an operator rejects."""
 _WIDER: Final = "+"
@@ -83,7 +98,8 @@ class Frontier(LeaseQueue):
         self.segments = SegmentRegistry(self._store)
         self.desk = QueueDesk(self._store, self.segments)
         self.reports = Reports(self._store, self.segments)
-        self._groups = GroupBook(self._store)
+        self._lookups = NameLookups()
+        self._groups = GroupBook(self._store, self._lookups)
         self._use(job)
         self.renders = RenderQueue(self, store, settings)
         self._robots = RobotsStore(self._store, settings.robots_seconds)
@@ -122,20 +138,20 @@ class Frontier(LeaseQueue):
         From now on, workers get URLs, but the job does not finish before `queue_seeds` has returned. `told` is called
         with the number of seeds that were read so far.
         """
-        groups = groups_of(self.job.profile.groups, lists)
+        asked = self.job
         self.load_lists()
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
-            job = self._resumable(stored) if stored else None
-            self._use(job or self.job)
+            job = self._resumable(stored, asked) if stored else None
+            self._use(job or asked)
+            groups = groups_of(self.job.profile.groups, lists)
             before = stored if job else b""
-            state = [*_limits(self.job.profile.limits), "revisit", int(self.job.profile.revisit.is_on) or ""]
+            state = [*_limits(self.job.profile), "revisit", int(self.job.profile.revisit.is_on) or ""]
             if self._store.run("open", before, self.job.model_dump_json(), *state):
                 break
         self._groups.put(groups)
-        for host in [host for host, why in self.controls.hosts_aside().items() if why == "limit-host-pages"]:
-            self.controls.wake_host(host)
+        self._wake_within_limits()
         new = 0
         for number, seeds in self._seeds_after("scoped", _PREFIX_CHUNK):
             new += self._scope.widen(seed.url for seed in seeds)
@@ -253,44 +269,67 @@ class Frontier(LeaseQueue):
                     decisions[number] = Rejected(decisions[number].candidate, "seen")
         return decisions
 
-    def set_limits(self, changes: Mapping[str, float | None]) -> Limits:
+    def set_limits(self, changes: Mapping[str, float | None], *, by: str = "") -> Limits:
         """Change limits of the running job, for all its workers from their next claim on; None removes a limit.
 
         Return the limits that are in force now. Raises JobError, and FrontierLost when the job is gone.
         """
 
-        def changed(job: Job) -> Job:
-            try:
-                limits = Limits.model_validate(job.profile.limits.model_dump() | dict(changes))
-            except ValidationError as error:
-                raise JobError(f"limits: {first_problem(error)}") from error
-            return job.model_copy(update={"profile": job.profile.model_copy(update={"limits": limits})})
-
-        self._amend(changed, with_limits=True)
-        if "host_pages" in changes:
-            for host in [host for host, why in self.controls.hosts_aside().items() if why == "limit-host-pages"]:
-                self.controls.wake_host(host)
+        self.edit({"limits": dict(changes)}, by=by)
         logger.info("job %s: limits are now %s", self.job.name, self.job.profile.limits.model_dump(exclude_none=True))
         return self.job.profile.limits
 
-    def set_groups(self, lines: Sequence[str], *, lists: Path | None = None) -> GroupList:
+    def edit(self, values: Mapping[str, Any], *, by: str = "", lists: Path | None = None) -> list[ProfileEdit]:
+        """Change keys of the profile of the running job, for all its workers from their next claim on.
+
+        `values` are nested as in a profile file, and `lists` is the folder of the list files of queue groups. Return
+        the edits, which the job keeps and has after a restart. Raises JobError, and FrontierLost when the job is gone.
+        """
+        groups = groups_of(values["groups"], lists) if "groups" in values else None
+
+        def changed(job: Job) -> Job:
+            profile = edited(job.profile, values)
+            _check_visitors(job.profile, profile)
+            return job.model_copy(update={"profile": profile})
+
+        edits = self._amend(changed, by=by)
+        if groups is not None:
+            self._groups.put(groups)
+        keys = {edit.key for edit in edits}
+        if keys & {"quotas", "limits.host_pages"}:
+            self._wake_within_limits()
+        for edit in edits:
+            logger.info("job %s: %s is now %r and was %r", self.job.name, edit.key, edit.after, edit.before)
+        return edits
+
+    def edits(self) -> list[ProfileEdit]:
+        """Return the edits of the job's profile, in order."""
+        with self._store.guarded():
+            found = self._store.client.lrange(self._store.key("edits"), 0, -1)
+        return [ProfileEdit.unpacked(text) for text in found]
+
+    def set_groups(self, lines: Sequence[str], *, lists: Path | None = None, by: str = "") -> GroupList:
         """Replace the queue groups of the running job, for all its workers from their next claim on.
 
         `lines` are as in the profile, and `lists` is the folder of the list files. Return the groups that are in force
         now. Raises JobError, and FrontierLost when the job is gone.
         """
-        groups = groups_of(lines, lists)
+        self.edit({"groups": tuple(lines)}, by=by, lists=lists)
+        return groups_of(lines, lists)
 
-        def changed(job: Job) -> Job:
-            values = job.profile.model_dump() | {"groups": tuple(lines)}
-            try:
-                return job.model_copy(update={"profile": Profile.model_validate(values)})
-            except ValidationError as error:
-                raise JobError(f"groups: {first_problem(error)}") from error
+    def note_new_bytes(self, amounts: Mapping[tuple[QuotaOwner, str], int]) -> None:
+        """Store how many new bytes each owner of such a quota has got so far: the job (''), a domain, host or seed."""
+        arguments: list[str | int] = []
+        for (owner, name), amount in amounts.items():
+            arguments += [f"{owner}\n{name}", "new_bytes", amount]
+        for chunk in batched(arguments, 3 * _CHUNK):
+            self._store.run("used", *chunk)
 
-        self._amend(changed)
-        self._groups.put(groups)
-        return groups
+    def spender_of(self, lease: Lease) -> Sequence[str]:
+        """Return the domain and the seed whose quotas a visit counts for; nothing in a job without quotas."""
+        if not self.job.profile.quotas:
+            return ()
+        return registered_domain(without_port(lease.host)), lease.source or ""
 
     def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
         """Look up the queue groups of these hosts, and store them for all workers."""
@@ -425,6 +464,30 @@ class Frontier(LeaseQueue):
         self._learn_scope()
         return limited([self._scope.decide(candidate) for candidate in candidates], most)
 
+    def addresses_of(self, host: str) -> Sequence[str]:
+        """Return the addresses of a host, with a port or without; none when they are not found in time."""
+        return self._lookups.names_of(host).addresses
+
+    def rejected_by_addresses(self, lease: Lease) -> Rejected | None:
+        """Return the rejection of a URL by a rule about the addresses of its host; None when there is none."""
+        if "addresses" not in self._scope.needs:
+            return None
+        return self._rejected(lease, KnownFacts(self.addresses_of(lease.host)))
+
+    def rejected_by_answer(self, lease: Lease, answer: FetchedAnswer) -> Rejected | None:
+        """Return the rejection of a URL by a rule about its answer; None when there is none."""
+        if "answer" not in self._scope.needs:
+            return None
+        addresses = self.addresses_of(lease.host) if "addresses" in self._scope.needs else None
+        return self._rejected(lease, KnownFacts(addresses, answer))
+
+    def _rejected(self, lease: Lease, known: KnownFacts) -> Rejected | None:
+        """Return the rejection, which is counted and stored for the report."""
+        rejected = self._scope.rejecting_rule(candidate_of(lease), known)
+        if rejected is not None:
+            self.note_rejected([rejected])
+        return rejected
+
     def note_rejected(self, decisions: Sequence[ScopeDecision]) -> None:
         """Count rejected candidates, and store them for the report."""
         if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
@@ -435,7 +498,7 @@ class Frontier(LeaseQueue):
 
     def close(self) -> None:
         """Close the connections to Redis."""
-        self._groups.close()
+        self._lookups.close()
         self._store.client.close()
 
     def spiller(self, note: Callable[[str], None] = logger.warning) -> QueueSpiller:
@@ -454,14 +517,30 @@ class Frontier(LeaseQueue):
         self._prefixes = StoredPrefixes(self._store)
         self._scope = Scope(job, self._prefixes)
         self.sheets = self._scope.sheets
+        self.sheets.addresses_of = self.addresses_of
         self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope_known, self._scope_length = 0, -1
         self._forget_links()
 
-    def _resumable(self, stored: bytes) -> Job | None:
+    def _wake_within_limits(self) -> None:
+        """Take back the hosts and URLs whose limits and quotas are not reached any more."""
+        spent = self._store.client.hscan_iter(self._store.key("spent"), count=_CHUNK)
+        with self._store.guarded():
+            for chunk in batched(spent, _CHUNK):
+                self._store.run("used", *(text for name, _ in chunk for text in (name, "", 0)))
+        for host in [host for host, why in self.controls.hosts_aside().items() if reached_text(why)]:
+            self.controls.wake_host(host)
+        for store in (self._store, self._store.renders()):
+            with store.guarded():
+                retired = store.client.scard(store.key("retired"))
+            for _ in range(0, retired, _CHUNK):
+                store.run("unretire", _CHUNK)
+
+    def _resumable(self, stored: bytes, asked: Job) -> Job | None:
         """Return the job that continues; None when the stored job is finished and differs, so that it starts over."""
         try:
-            return resumed(Job.model_validate_json(stored), self.job)
+            profile = with_edits(asked.profile, self.edits())
+            return resumed(Job.model_validate_json(stored), asked.model_copy(update={"profile": profile}))
         except JobError:
             progress = self.reports.progress()
             if progress.queued or progress.leased:
@@ -474,11 +553,15 @@ class Frontier(LeaseQueue):
         if self._scope_length != self._scope_known:
             with self._store.guarded():
                 found = self._store.client.lrange(self._store.key("scope"), self._scope_known, -1)
-            further = [entry.decode() for entry in found]
+                job = self.stored_job() if _EDITED in found else self.job
+                if job.profile != self.job.profile:
+                    self._use(job.model_copy(update={"seeds": self.job.seeds}))
+                    found = self._store.client.lrange(self._store.key("scope"), 0, -1)
+            further = [entry.decode() for entry in found if entry != _EDITED]
             if not all(entry.startswith(_REJECT) for entry in further):
                 self._prefixes.forget_answers()
             self._scope.narrow(entry[len(_REJECT) :] for entry in further if entry.startswith(_REJECT))
-            self._scope_known = self._scope_length = self._scope_known + len(further)
+            self._scope_known = self._scope_length = self._scope_known + len(found)
             if further:
                 self._forget_links()
 
@@ -521,6 +604,9 @@ class Frontier(LeaseQueue):
             with self._store.guarded():
                 self._store.client.hset(self._store.key("state"), place, number)
 
+    def _spender(self, lease: Lease) -> Sequence[str]:
+        return self.spender_of(lease)
+
     def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
         rules = self.job.profile.revisit
         if not rules.is_on or ending is LeaseEnding.AGAIN or outcome.code == crawl_log.OUT_OF_SCOPE:
@@ -534,17 +620,22 @@ class Frontier(LeaseQueue):
             self._learn_scope()
         return self._scope.rejecting(url)
 
-    def _amend(self, change: Callable[[Job], Job], *, with_limits: bool = False) -> None:
-        """Change the stored job."""
+    def _amend(self, change: Callable[[Job], Job], *, by: str = "") -> list[ProfileEdit]:
+        """Change the stored job. Return the edits of its profile."""
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
             # When the stored job is gone, the script raises FrontierLost.
-            job = change(Job.model_validate_json(stored) if stored else self.job)
-            limits = _limits(job.profile.limits) if with_limits else []
-            if self._store.run("amend", stored or b"", job.model_dump_json(), *limits):
-                self.job = job.model_copy(update={"seeds": self.job.seeds})
-                return
+            old = Job.model_validate_json(stored) if stored else self.job
+            job = change(old)
+            edits = edits_between(old.profile, job.profile, by=by, time=now_micros())
+            lines = [edit.packed() for edit in edits]
+            state = _limits(job.profile) if edits else []
+            if self._store.run("amend", stored or b"", job.model_dump_json(), len(lines), *lines, *state):
+                self.job = job = job.model_copy(update={"seeds": self.job.seeds})
+                if edits:
+                    self._use(job)
+                return edits
 
     def _queued(self, decisions: list[ScopeDecision], lease: Lease | None, memory: LinkMemory, worker: str) -> _Queued:
         """Queue the accepted candidates, and change the decisions about those that were seen before.
@@ -608,6 +699,17 @@ class Frontier(LeaseQueue):
         return arguments
 
 
-def _limits(limits: Limits) -> list[str | int | float]:
-    named = limits.model_dump().items()
-    return [text for name, value in named for text in (name, "" if value is None else value)]
+def _limits(profile: Profile) -> list[str | int | float]:
+    named = {**profile.limits.model_dump(), "quotas": packed(read_quotas(profile.quotas)) or None}
+    return [text for name, value in named.items() for text in (name, "" if value is None else value)]
+
+
+def _check_visitors(before: Profile, after: Profile) -> None:
+    """Raise JobError for sheets that need other visitors than those that the workers of the running job have."""
+    old, new = ({(each.visitor, each.rendering) for each in one.page_rules().all_rules()} for one in (before, after))
+    if further := sorted(new - old):
+        visitor, rendering = further[0]
+        raise JobError(
+            f"sheets: a sheet asks for visitor={visitor} rendering={rendering}, and the workers of the running job have"
+            " no such visitor; stop the job, and start it again with the sheet in its profile"
+        )

@@ -36,7 +36,7 @@ from frontier.definition.job import Job
 from frontier.definition.scope import Accepted, Candidate, ScopeDecision
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
-from frontier.packing import pack, queue_score
+from frontier.packing import candidate_of, pack, queue_score
 from frontier.politeness import Politeness, VisitOutcome
 from frontier.store import Store
 
@@ -83,6 +83,10 @@ class JobRules(Protocol):
         """Look up the queue groups of these hosts."""
         ...
 
+    def spender_of(self, lease: Lease) -> Sequence[str]:
+        """Return the domain and the seed whose quotas a visit counts for."""
+        ...
+
 
 class RenderQueue(LeaseQueue):
     """The queue hands out the renders of one job. It is safe to share between threads."""
@@ -109,7 +113,7 @@ class RenderQueue(LeaseQueue):
         most = max(self._frontier.max_links(lease.url) - links, 0)
         decisions = self._frontier.decide(embeds, most)
         mark = self._job_store.fingerprint(lease.url)
-        page = Candidate(lease.url, lease.hop_path, lease.via, lease.source, lease.depth, lease.is_seed, lease.priority)
+        page = candidate_of(lease)
         arguments: list[str | int] = [lease.id, lease.token, lease.worker]
         arguments += [mark.bucket, lease.host, queue_score(page), pack(page)]
         for decision in decisions:
@@ -134,6 +138,9 @@ class RenderQueue(LeaseQueue):
     def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
         """Look up the queue groups of these hosts, and store them for all workers."""
         self._frontier.assign_groups(version, hosts)
+
+    def _spender(self, lease: Lease) -> Sequence[str]:
+        return self._frontier.spender_of(lease)
 
     def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
         return tuple(self._job_store.fingerprint(url).id for url in outcome.fetched)

@@ -10,6 +10,7 @@ from itertools import batched, chain, islice
 from typing import Any, Final, Literal, get_args
 
 from frontier.definition.groups import GroupList, members_text
+from frontier.definition.quotas import QuotaOwner, Quotas, reached_text
 from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import Candidate
 from frontier.lease import JobProgress, RenderProgress, Wait, WaitKind
@@ -413,6 +414,18 @@ class Reports:
         with self._store.guarded():
             found = self._store.client.hmget(self._store.key("state"), *names)
         return {name: float(value) for name, value in zip(names, found, strict=True) if value is not None}
+
+    def quotas(self) -> Quotas:
+        """Return the quotas of the job that are in force now, by owner and kind."""
+        with self._store.guarded():
+            found = self._store.client.hget(self._store.key("state"), "quotas")
+        return json.loads(found) if found else {}
+
+    def reached_quota(self, owner: QuotaOwner = "job", name: str = "") -> str:
+        """Return the quota that the job, a domain, a host or a seed has reached; empty when there is none."""
+        with self._store.guarded():
+            found = self._store.client.hget(self._store.key("spent"), f"{owner}\n{name}")
+        return reached_text(found.decode()) if found else ""
 
     def switched_off_patterns(self) -> dict[str, str]:
         """Return the patterns that a worker switched off, as their search took too long, each with such a URL."""

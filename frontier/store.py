@@ -27,7 +27,11 @@ prefixes stored (`scoped`) and are queued (`seeded`) |
 | `…:JOB:seen:NNNN` | set | fingerprints of eight bytes, which Redis packs as integer sets |
 | `…:JOB:prefix:NNNN` | set | SURT prefixes of the seeds as numbers of eight bytes, which Redis packs as integer sets |
 | `…:JOB:seeds` `…:scope` | hash, list | report of each seed; changes of the scope of the running job: `+` for \
-more prefixes, and patterns that operators reject, each behind a `!` |
+more prefixes, and patterns that operators reject, each behind a `!`, and a `=` for each edit of the profile |
+| `…:JOB:edits` | list | edits of the profile as JSON |
+| `…:JOB:used` `…:spent` | hash | by owner of a quota (job, domain, host or seed) and name: the amounts by kind; the \
+reason of each owner that has reached a quota |
+| `…:JOB:retired` | set | ids of URLs that were ended since the quota of their seed was reached |
 | `…:JOB:added` | list | seeds that were added to the running job |
 | `…:JOB:view` | string | the progress view of the running command, as JSON |
 | `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
@@ -88,9 +92,14 @@ _NAMES: Final = (
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
+    *("edits", "used", "spent", "retired"),
     *("segments", "spilled", "unspilled", "long"),
 )
-_CALLED: Final = {"links": ("add", "reject"), "exchange": ("finish", "claim")}
+_CALLED: Final = {
+    "links": ("add", "reject"),
+    "finish": ("spend",),
+    "exchange": ("spend", "finish", "claim"),
+}
 """The scripts that a script calls."""
 PREFIXES: Final = "prefix"
 RENDERS: Final = "=renders"

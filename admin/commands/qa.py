@@ -142,7 +142,7 @@ def work(home: Path | None, settings_file: Path | None, **given: Any) -> None:
     from admin.qa.process import QaProcess
 
     standing = ParentLink.attach(given["title"] or "qa", given["ready_fd"], given["lifeline_fd"], given["held_fds"])
-    to_stderr(settings.logs.format)
+    to_stderr(settings.logs)
     try:
         database = open_database(settings)
     except DatabaseRefused as error:

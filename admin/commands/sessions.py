@@ -150,7 +150,7 @@ def work(home: Path | None, settings_file: Path | None, **given: Any) -> None:
     standing = ParentLink.attach(
         given["title"] or "capture", given["ready_fd"], given["lifeline_fd"], given["held_fds"]
     )
-    to_stderr(settings.logs.format)
+    to_stderr(settings.logs)
     try:
         database = open_database(settings)
     except DatabaseRefused as error:

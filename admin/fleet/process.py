@@ -17,8 +17,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final, Self
 
-LOG_BYTES: Final = 20_000_000
-"""A child's log that is larger is renamed to `.log.1` before the next start."""
+from admin.fleet.logs import LOG_FILE
+from archive.rotated_log import log_size, open_log
+
 _SOURCE: Final = str(Path(__file__).resolve().parents[2])
 
 
@@ -245,14 +246,12 @@ class Child:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 pass_fds=(*role.fds, *fds, lifeline.fd, *lifeline.held),
-                env={**environment, **role.environment, "PYTHONPATH": path},
+                env={**environment, **role.environment, "PYTHONPATH": path, LOG_FILE: str(self.log_file)},
                 start_new_session=True,
             )
 
     def _open_log(self) -> Any:
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
-        if self.log_file.exists() and self.log_file.stat().st_size > LOG_BYTES:
-            self.log_file.replace(self.log_file.with_suffix(".log.1"))
         return self.log_file.open("ab")
 
     def _read_reports(self) -> None:
@@ -285,8 +284,8 @@ def exit_text(exit_code: int | None) -> str:
 
 def _last_line(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - 4096))
+        with open_log(path) as file:
+            file.seek(max(0, log_size(path) - 4096))
             lines = file.read().decode("utf-8", "replace").split("\n")
     except OSError as error:
         return f"its log can't be read ({error.strerror})"

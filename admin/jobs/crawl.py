@@ -96,7 +96,7 @@ class Crawl:
         if mended := home_folder.prepare(home, self._settings.archive.readable_by):
             self._display.note(mended)
         if not self._is_supervised:
-            logs.to_file(home / "logs" / "crawl.log", self._settings.logs.format)
+            logs.to_file(home / "logs" / "crawl.log", self._settings.logs)
         jobs = self._settings.collection(definition.collection) / "jobs"
         run = resume_or_create(jobs, definition.collection, definition.job, definition.limits, anew=self._is_supervised)
         with locked(run):
@@ -299,6 +299,7 @@ def _facts(frontier: Frontier, seeds: SeedFile, unqueued: int) -> FrontierFacts:
         seeds=frontier.reports.facts_of_seeds(seeds.urls()),
         unqueued=unqueued,
         switched_off=frontier.reports.switched_off_patterns(),
+        quota=frontier.reports.reached_quota(),
     )
 
 

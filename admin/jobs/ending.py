@@ -19,6 +19,7 @@ from admin.units import counted
 from archive import crawl_log
 from archive.url import host_of
 from frontier.definition.job import Limits
+from frontier.definition.quotas import reached_text
 from frontier.definition.scope import CHAINS, MAX_CHAIN, MAX_LISTS, REDIRECT_CHAIN
 from frontier.lease import JobProgress, RenderProgress
 from frontier.reports import HostReport, RejectedSeed, SeedFacts, SeedReport
@@ -27,7 +28,8 @@ _ASIDE: Final = (HostState.LIMIT, HostState.FAILING, HostState.ASIDE)
 _SHOWN: Final = 10
 """The largest number of hosts, and of seeds, that are named; the others are counted. The reports name all."""
 _MOST_REASONS: Final = 1_000
-_LIMIT_OF_HOST: Final = "limit-host-pages"
+_HOST_PAGES: Final = "limits.host_pages"
+_REACHED: Final = " reached"
 _FAILING: Final = "failing"
 _SECONDS: Final = " seconds"
 _CHAINS: Final = {
@@ -57,6 +59,8 @@ class FrontierFacts:
     """Number of the seeds that were not queued before the end."""
     switched_off: Mapping[str, str] = field(default_factory=dict)
     """The patterns that were switched off, as their search took too long, each with such a URL."""
+    quota: str = ""
+    """The quota of the whole job that was reached; empty when there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +149,14 @@ def decide_ending(
     queued = progress.queued + progress.leased + renders.depth + facts.unqueued
     left = progress.queued + progress.leased + facts.unqueued + sum(host.left for host in hosts if host.state in _ASIDE)
     missing = (
-        *_left_lines(progress, limits, facts.unqueued, interrupted=interrupted),
+        *_left_lines(facts, limits, interrupted=interrupted),
         *totals.lines(),
         *_host_lines(hosts),
         *_url_lines(progress),
         *_chain_lines(progress),
         *_render_lines(renders),
     )
-    state, reason = _state(queued, progress, limits, totals, hosts, missing, interrupted=interrupted)
+    state, reason = _state(queued, facts, limits, totals, hosts, missing, interrupted=interrupted)
     return JobEnding(state, reason, seeds, hosts, left, (*missing, *ghost_lines(tally)), facts.switched_off)
 
 
@@ -191,7 +195,7 @@ def ghost_lines(tally: JobTally) -> Iterator[str]:
 
 def _state(
     queued: int,
-    progress: JobProgress,
+    facts: FrontierFacts,
     limits: Limits,
     seeds: _SeedTotals,
     hosts: Sequence[HostEnd],
@@ -200,21 +204,25 @@ def _state(
     interrupted: bool,
 ) -> tuple[JobState, str]:
     if queued:
-        return _why_cut_off(progress, limits, interrupted=interrupted)
+        return _why_cut_off(facts, limits, interrupted=interrupted)
     if not seeds.has_good_answer:
         return JobState.FAILED, seeds.why_none()
     at_limit = [host for host in hosts if host.state is HostState.LIMIT and host.left]
     if at_limit:
-        return JobState.LIMIT, f"{limits.host_pages} pages of a host, on {counted(len(at_limit), 'host')}"
+        reached = dict.fromkeys(host.why.removesuffix(_REACHED) for host in at_limit)
+        what = f"{limits.host_pages} pages of a host" if list(reached) == [_HOST_PAGES] else ", ".join(reached)
+        return JobState.LIMIT, f"{what}, on {counted(len(at_limit), 'host')}"
+    if retired := facts.progress.codes.get(crawl_log.QUOTA, 0):
+        return JobState.LIMIT, f"quotas: seed, with {counted(retired, 'URL')} left out"
     return (JobState.GAPS, _SOMETHING_MISSING) if missing else (JobState.FINISHED, "")
 
 
-def _why_cut_off(progress: JobProgress, limits: Limits, *, interrupted: bool) -> tuple[JobState, str]:
+def _why_cut_off(facts: FrontierFacts, limits: Limits, *, interrupted: bool) -> tuple[JobState, str]:
     if interrupted:
         return JobState.INTERRUPTED, ""
-    if progress.stopped:
-        return JobState.STOPPED, progress.stopped
-    return JobState.LIMIT, _limit(progress, limits)
+    if facts.progress.stopped:
+        return JobState.STOPPED, facts.progress.stopped
+    return JobState.LIMIT, facts.quota or _limit(facts.progress, limits)
 
 
 def _limit(progress: JobProgress, limits: Limits) -> str:
@@ -316,8 +324,8 @@ def _host_ends(hosts: Sequence[HostReport]) -> Iterator[HostEnd]:
         match host.aside:
             case None:
                 yield HostEnd(host.host, HostState.LEFT if host.queued else HostState.VISITED, host.queued)
-            case why if why == _LIMIT_OF_HOST:
-                yield HostEnd(host.host, HostState.LIMIT, host.queued, "limits.host_pages reached")
+            case why if limit := reached_text(why):
+                yield HostEnd(host.host, HostState.LIMIT, host.queued, f"{limit}{_REACHED}")
             case why if why == _FAILING:
                 yield HostEnd(host.host, HostState.FAILING, host.queued, "too many failures in a row")
             case why:
@@ -336,10 +344,11 @@ def _host_lines(hosts: Sequence[HostEnd]) -> Iterator[str]:
 # -- URLs
 
 
-def _left_lines(progress: JobProgress, limits: Limits, unqueued: int, *, interrupted: bool) -> Iterator[str]:
-    queued, renders = progress.queued + progress.leased + unqueued, progress.renders.depth
+def _left_lines(facts: FrontierFacts, limits: Limits, *, interrupted: bool) -> Iterator[str]:
+    progress = facts.progress
+    queued, renders = progress.queued + progress.leased + facts.unqueued, progress.renders.depth
     if queued or renders:
-        state, reason = _why_cut_off(progress, limits, interrupted=interrupted)
+        state, reason = _why_cut_off(facts, limits, interrupted=interrupted)
         why = {JobState.INTERRUPTED: "the job was interrupted", JobState.STOPPED: f"the job was stopped ({reason})"}
         reached = why.get(state, f"the limit of {reason} was reached")
         if queued:

@@ -7,6 +7,7 @@ from collections import deque
 from pathlib import Path
 from typing import Final
 
+from admin.jobs.new_bytes import NewBytes
 from admin.jobs.progress import View, wait_text
 from admin.jobs.status_names import status_text
 from admin.jobs.tally import JobTally, LogFollower
@@ -20,6 +21,7 @@ class Meter:
 
     def __init__(self, name: str, crawl_log: Path, tally: JobTally) -> None:
         self.tally = tally
+        self.new_bytes = NewBytes(tally)
         self._name = name
         self._log = LogFollower(crawl_log)
         self._began = time.monotonic()
@@ -34,6 +36,7 @@ class Meter:
         """Count the lines of crawl.log that are new since the last call."""
         for line in self._log.lines():
             self.tally.add(line)
+            self.new_bytes.note(line)
 
     def view(
         self,

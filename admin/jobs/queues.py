@@ -15,12 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from admin.jobs.operator_log import note_change
+from admin.jobs.operator_log import login_name, note_change
 from admin.jobs.steering import FoundJob, NotRunning
 from admin.units import counted
 from archive.files import replacement
 from frontier.control import FOREVER_SECONDS
+from frontier.definition.edits import ProfileEdit
 from frontier.definition.job import JobError, Limits
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.definition.scope import Accepted, Candidate, Priority, Rejected
 from frontier.private_redis.server import running_url, start_redis
 from frontier.queue import Frontier
@@ -284,9 +286,17 @@ def budget(target: FoundJob, frontier: Frontier, changes: Mapping[str, float | N
     """Change limits of a job; None removes one. Return the limits in force. Raises JobError."""
     if not changes:
         return frontier.stored_job().profile.limits
-    limits = frontier.set_limits(changes)
+    limits = frontier.set_limits(changes, by=login_name())
     _note(target, "budget", {name: "none" if value is None else value for name, value in changes.items()}, "set")
     return limits
+
+
+def edit(target: FoundJob, frontier: Frontier, values: Mapping[str, Any]) -> list[ProfileEdit]:
+    """Change keys of a job's profile, nested as in a profile file. Return the edits. Raises JobError."""
+    edits = frontier.edit(values, by=login_name(), lists=target.settings.home / LIST_FOLDER)
+    for each in edits:
+        _note(target, "edit", {"key": each.key, "from": each.before, "to": each.after}, "set")
+    return edits
 
 
 def _deletable(frontier: Frontier, finds: Callable[[str], bool]) -> Iterator[tuple[int, QueueEntry]]:

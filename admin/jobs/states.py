@@ -63,7 +63,7 @@ class HostState(StrEnum):
     LEFT = "left"
     """The job ended before all URLs of the host were visited."""
     LIMIT = "limit"
-    """The host was set aside at `limits.host_pages`."""
+    """The host was set aside at `limits.host_pages`, or at a quota."""
     FAILING = "failing"
     """The host was set aside after too many failures in a row."""
     ASIDE = "aside"

@@ -18,7 +18,9 @@ from threading import Event
 from typing import Any, Final
 
 from admin.fleet.home_folder import collections
+from admin.jobs.operator_log import login_name
 from admin.jobs.runs import STATE_FILE, Run, find_runs, is_locked
+from admin.jobs.url_history import UrlHistory, url_history
 from archive.program_name import command
 from archive.settings.load import Settings
 from frontier.definition.job import Seed
@@ -27,7 +29,7 @@ from frontier.definition.scope import Accepted, Rejected
 from frontier.lease import JobProgress
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
-from frontier.reports import GroupReport, RevisitReport
+from frontier.reports import GroupReport
 from frontier.segments.registry import SEGMENT_FOLDER
 from frontier.store import FrontierLost, FrontierUnavailable, job_names, latest_run
 
@@ -208,10 +210,10 @@ def set_render_workers(target: FoundJob, at_once: int) -> None:
         frontier.renders.set_workers(at_once)
 
 
-def revisit(target: FoundJob, url: str) -> RevisitReport | None:
-    """Return when the running job visits a canonical URL again; None for an unknown URL. Raises NotRunning."""
+def history(target: FoundJob, url: str) -> UrlHistory | None:
+    """Return the history of a canonical URL of the running job; None for an unknown URL. Raises NotRunning."""
     with target.frontier() as frontier:
-        return frontier.reports.revisit(url)
+        return url_history(frontier, target.settings.database_url, url)
 
 
 def visit_now(target: FoundJob, urls: Sequence[str]) -> list[SeedAnswer]:
@@ -239,7 +241,7 @@ def groups(target: FoundJob) -> list[GroupReport]:
 def set_groups(target: FoundJob, lines: Sequence[str]) -> list[GroupReport]:
     """Replace the queue groups of the running job, and return them. Raises NotRunning and JobError."""
     with target.frontier() as frontier:
-        frontier.set_groups(lines, lists=target.settings.home / LIST_FOLDER)
+        frontier.set_groups(lines, lists=target.settings.home / LIST_FOLDER, by=login_name())
         return frontier.reports.groups()
 
 

@@ -62,6 +62,7 @@ class SeedOutcome:
     """The last status code of that URL."""
     urls: int = 0
     bytes: int = 0
+    novel_bytes: int = 0
     failed: int = 0
     """Tries without a response."""
 
@@ -111,6 +112,7 @@ class JobTally:
             source = self._outcome(line.source)
             source.urls += 1
             source.bytes += size
+            source.novel_bytes += size if is_novel(line) else 0
         if name := line.extra.get("warcFilename"):
             self.files[str(name)] += 1
         self.mimes[line.mime or "no-type"].add(size)

@@ -137,6 +137,7 @@ class JobWatch:
             self._limit_seconds = self._frontier.reports.limit_of_seconds()
             self._note_requests()
             self._note_renders()
+            self._note_new_bytes()
             self._take_actions()
         except FrontierUnavailable as error:
             self._tolerate(error)
@@ -166,6 +167,13 @@ class JobWatch:
             self._display.note(f"paused: {paused}; finishing the visits in progress" if paused else "resumed")
         if stopped and not before[1]:
             self._display.note(f"stopping: {stopped}; finishing the visits in progress")
+
+    def _note_new_bytes(self) -> None:
+        """Tell the frontier what crawl.log says about new bytes, for the quotas that count them."""
+        quotas = self._frontier.reports.quotas()
+        owners = [owner for owner, bounds in quotas.items() if "new_bytes" in bounds]
+        if amounts := self._meter.new_bytes.changes(owners):
+            self._frontier.note_new_bytes(amounts)
 
     def _note_renders(self) -> None:
         """Warn of renders that wait for too long, and start the render workers that an operator asked for."""

@@ -35,6 +35,13 @@ class FrontierSettings(Section):
         description="URLs of one host that wait in Redis. The last ones of a longer queue wait in files of the job's "
         "folder. 0 keeps all in Redis.",
     )
+    skip_down: int = Field(
+        5,
+        ge=2,
+        le=1_000,
+        description="Each time that so many URLs of a host were taken, the last of them is of a lower priority, so that"
+        " no URL waits for ever.",
+    )
     host_failures: int = Field(
         8, ge=1, description="Failures in a row after which a host is set aside: the job visits no more of it."
     )

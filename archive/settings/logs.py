@@ -27,6 +27,17 @@ class LogSettings(Section):
         description="Bytes of a crawl.log after which it is renamed to crawl.log.0001, crawl.log.0002 and so on. 0 is"
         " never.",
     )
+    process_bytes: int = Field(
+        20_000_000,
+        ge=10_000,
+        description="Bytes of the log of a process after which the log is renamed to NAME.log.0001 and so on.",
+    )
+    process_files: int = Field(
+        5,
+        ge=1,
+        le=9_000,
+        description="Most renamed files of the log of a process. The oldest one is removed for a new one.",
+    )
     links: Literal["on", "off"] = Field(
         "off", description="Whether the workers write a line of links.log for each link that they reject."
     )

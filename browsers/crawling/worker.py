@@ -47,6 +47,7 @@ from browsers.visit import (
 )
 from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, visit_kind
 from frontier.definition.job import BEHAVIOR_FOLDER, Profile
+from frontier.definition.rules.kinds import FetchedAnswer
 from frontier.definition.scope import CHAINS, REDIRECT_CHAIN, Candidate, Rejected, ScopeDecision, is_embedded
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
@@ -62,6 +63,8 @@ _LONGEST_REST: Final = 30.0
 _BEATS_PER_LEASE: Final = 4
 _DOCUMENTS: Final = frozenset({"text/html", "application/xhtml+xml"})
 """Media types of pages."""
+REJECTED_ANSWER: Final = "links-rejected:"
+"""The annotation of an answer that a rule rejects begins so, and the rule's reason follows. No link is followed."""
 _PARTS: Final = ("E", "X")
 """Hops to what a browser loads together with a page."""
 
@@ -114,7 +117,6 @@ class Worker:
         self._exchange = LeaseExchange(self._queue)
         self._renders = renders
         self._job = frontier.job
-        self._sheets = frontier.sheets
         self._visitors = visitors
         self._rules = rules
         self._name = name
@@ -208,6 +210,9 @@ class Worker:
         if decision.code is not None:
             self._exclude(lease, decision)
             return
+        if (out := self._persist(lambda: self._frontier.rejected_by_addresses(lease))) is not None:
+            self._end_rejected(lease, out)
+            return
         kind = self._kind_of(lease)
         ghost = self._visitors.ghost
         visitor = ghost if kind is VisitKind.GHOST and ghost is not None else self._visitors.plain
@@ -223,9 +228,11 @@ class Worker:
         with self._lock:
             self.tally.visits[visitor.name] += 1
         self._persist(lambda: self._frontier.mark_seen(visit.fetched))
-        is_rendered_later = kind is VisitKind.PLAIN_AND_RENDER and _can_be_rendered(visit)
+        answer = FetchedAnswer(visit.code, visit.content_type, visit.bytes)
+        unwanted = self._persist(lambda: self._frontier.rejected_by_answer(reached, answer))
+        is_rendered_later = kind is VisitKind.PLAIN_AND_RENDER and _can_be_rendered(visit) and unwanted is None
         left_hops = _PARTS if is_rendered_later else ()
-        links = _links(visit)
+        links = _links(visit) if unwanted is None else ()
         candidates = [_candidate(reached, link, visit) for link in links if link.hop not in left_hops]
         added = self._persist(lambda: self._frontier.add(candidates, lease))
         changes = [(link.url, link.changed) for link in links if link.changed is not None]
@@ -234,7 +241,8 @@ class Worker:
         if is_rendered_later:
             embeds = [reached.candidate(link.url, link.hop) for link in links if link.hop in left_hops]
             self._persist(lambda: self._frontier.renders.add(lease, embeds, links=len(added)))
-        notes = (*visit.annotations, *self._ended_chains(lease, visit, added))
+        rejected = (f"{REJECTED_ANSWER}{unwanted.reason}",) if unwanted is not None else ()
+        notes = (*visit.annotations, *self._ended_chains(lease, visit, added), *rejected)
         if notes:
             self._note(lease, visit.code, *notes, mime=visit.content_type, annotates=True)
         trouble = next((note for note in visit.annotations if self._is_tried_again(lease, note)), None)
@@ -271,6 +279,12 @@ class Worker:
         ending = self._finish(lease, VisitOutcome(code, crawl_delay_seconds=decision.crawl_delay_seconds))
         if ending in (LeaseEnding.EXCLUDED, LeaseEnding.FAILED):
             self._note(lease, code)
+
+    def _end_rejected(self, lease: Lease, out: Rejected) -> None:
+        """End a URL without a visit, since a rule rejects the addresses of its host."""
+        log.info("%s is not visited: %s (%s)", lease.url, out.reason, out.rule)
+        if self._finish(lease, VisitOutcome(crawl_log.OUT_OF_SCOPE)) is LeaseEnding.EXCLUDED:
+            self._note(lease, crawl_log.OUT_OF_SCOPE, f"rejected:{out.reason}")
 
     def _set_aside(self, lease: Lease) -> None:
         """End a URL that lost several workers, since the URL may be the reason."""
@@ -355,7 +369,7 @@ class Worker:
     def _kind_of(self, lease: Lease, *, is_known_page: bool = False) -> VisitKind:
         if self._renders:
             return VisitKind.GHOST
-        kind = visit_kind(lease.url, lease.hop_path, self._sheets, is_known_page=is_known_page)
+        kind = visit_kind(lease.url, lease.hop_path, self._frontier.sheets, is_known_page=is_known_page)
         return VisitKind.PLAIN if kind is VisitKind.GHOST and self._visitors.ghost is None else kind
 
     def _order(self, lease: Lease) -> VisitOrder:
@@ -399,7 +413,6 @@ def run_worker(
     profile = frontier.job.profile
     settings = _with_check(settings, profile)
     agent = profile.user_agent or settings.archive.user_agent
-    obey = (profile.robots or settings.frontier.robots) == "obey"
     own = OwnHeaders(profile.headers, profile.unrecorded_headers)
     token = read_token(settings.home)
     with ExitStack() as at_the_end:
@@ -430,9 +443,10 @@ def run_worker(
             frontier,
             plain,
             agent,
-            obey=obey,
-            least_delay=profile.least_delay,
-            own=lambda url: frontier.sheets.values_for(url).robots,
+            obey=settings.frontier.robots == "obey",
+            # An operator may edit the profile while the job runs.
+            least_delay=lambda host: frontier.job.profile.least_delay(host),
+            own=lambda url: frontier.sheets.values_for(url).robots or frontier.job.profile.robots,
         )
         queue = frontier.renders if renders else frontier
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE

@@ -9,6 +9,7 @@ A group is one line of the profile's list `groups`: a name, members, and then va
 | `example.net` | all hosts of this registered domain (public suffix list) |
 | `*.example.org`, `img*.example.org` | the hosts whose whole names match; `*` stands for any characters |
 | `192.0.2.7`, `192.0.2.0/24`, `2001:db8::/32` | the hosts that have such an address |
+| `cname:example.net`, `cname:*.cdn.test` | the hosts whose CNAME records lead to such a name |
 | `list:FILE` | the members on the lines of a file in the folder `groups` of the home |
 
 A line that is only `list:FILE` stands for the lines of that file, each of which is a group. A host belongs to the first
@@ -18,7 +19,6 @@ group that matches.
 from __future__ import annotations
 
 import hashlib
-import ipaddress
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +30,7 @@ from publicsuffixlist import PublicSuffixList
 
 from archive.json_text import compact_json
 from archive.url import UrlError, ascii_host
+from frontier.definition.networks import NetworkTable, read_address, read_network, without_port
 from frontier.definition.rules.list_files import LIST_FOLDER
 
 MAX_GROUPS: Final = 1_000
@@ -45,10 +46,10 @@ _LONGEST_DELAY: Final = 3_600.0
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}", re.ASCII)
 _FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", re.ASCII)
 _LIST: Final = "list:"
+_CNAME: Final = "cname:"
 _WILDCARD: Final = re.compile(r"[a-z0-9_.*-]{1,253}", re.ASCII)
 _EXAMPLE: Final = "write for example `shop *.example.org,example.net parallel=1 delay=5`"
 
-type IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 type ReadList = Callable[[str], Iterable[str]]
 """Return the lines of the list file with this name."""
 
@@ -141,8 +142,12 @@ class _Rules:
     """Names whose sub-names match, as of the member `*.example.org`."""
     wildcards: list[tuple[tuple[str, ...], int]] = field(default_factory=list)
     """The texts between the wildcards of a member."""
-    networks: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
-    """By IP version and length of the prefix: the prefix as a number."""
+    networks: NetworkTable[int] = field(default_factory=NetworkTable)
+
+    def numbers(self) -> Iterator[int]:
+        """Yield the numbers of the groups of all members that are names."""
+        yield from (*self.names.values(), *self.domains.values(), *self.endings.values())
+        yield from (number for _, number in self.wildcards)
 
 
 class HostGroups:
@@ -151,33 +156,39 @@ class HostGroups:
     def __init__(self, groups: GroupList) -> None:
         self.groups = groups
         self._rules = rules = _Rules()
+        self._aliases = aliases = _Rules()
         for number, group in enumerate(groups.groups):
             for member in group.members:
-                _take(rules, member, number)
-        if len(rules.wildcards) > MAX_WILDCARDS:
+                if member.startswith(_CNAME):
+                    _take(aliases, member.removeprefix(_CNAME), number)
+                else:
+                    _take(rules, member, number)
+        if len(rules.wildcards) + len(aliases.wildcards) > MAX_WILDCARDS:
             raise ValueError(f"the groups have more than {MAX_WILDCARDS:,} wildcards; use *.DOMAIN, or a list of hosts")
-        self._first_network = min((n for group in rules.networks.values() for n in group.values()), default=None)
+        self._first_looked_up = min((*rules.networks.values(), *aliases.numbers()), default=None)
 
-    def group_of(self, host: str, addresses: Sequence[str] = ()) -> QueueGroup | None:
-        """Return the group of a host, of which these addresses are known; None when no group matches."""
-        found = min((number for number in self._matching(_bare(host), addresses)), default=None)
+    def group_of(self, host: str, addresses: Sequence[str] = (), alias_of: str = "") -> QueueGroup | None:
+        """Return the group of a host, of which these addresses and this CNAME target are known; None for no group."""
+        found = min(self._matching(without_port(host), addresses, alias_of), default=None)
         return None if found is None else self.groups.groups[found]
 
-    def needs_addresses(self, host: str) -> bool:
-        """Return whether the group depends on addresses that the host's name does not tell."""
-        if self._first_network is None or _address(_bare(host)) is not None:
+    def needs_look_up(self, host: str) -> bool:
+        """Return whether the group depends on addresses or a CNAME target that the host's name does not tell."""
+        name = without_port(host)
+        if self._first_looked_up is None or read_address(name) is not None:
             return False
-        by_name = min(self._by_name(_bare(host)), default=None)
-        return by_name is None or self._first_network < by_name
+        by_name = min(self._by_name(self._rules, name), default=None)
+        return by_name is None or self._first_looked_up < by_name
 
-    def _matching(self, name: str, addresses: Sequence[str]) -> Iterator[int]:
-        yield from self._by_name(name)
+    def _matching(self, name: str, addresses: Sequence[str], alias_of: str) -> Iterator[int]:
+        yield from self._by_name(self._rules, name)
+        if alias_of:
+            yield from self._by_name(self._aliases, alias_of)
         for text in (name, *addresses):
-            if (address := _address(text)) is not None:
-                yield from self._by_address(address)
+            yield from (number for _, number in self._rules.networks.found(text))
 
-    def _by_name(self, name: str) -> Iterator[int]:
-        rules = self._rules
+    @staticmethod
+    def _by_name(rules: _Rules, name: str) -> Iterator[int]:
         if name in rules.names:
             yield rules.names[name]
         above = name
@@ -191,12 +202,6 @@ class HostGroups:
             if _fits(name, pieces):
                 yield number
                 break  # the others are of the same group, or of later ones
-
-    def _by_address(self, address: IPAddress) -> Iterator[int]:
-        number, bits = int(address), address.max_prefixlen
-        for (version, length), prefixes in self._rules.networks.items():
-            if version == address.version and (found := prefixes.get(number >> (bits - length))) is not None:
-                yield found
 
 
 def members_text(group: QueueGroup, most: int = 5) -> str:
@@ -275,16 +280,17 @@ def _file_of(member: str) -> str:
 
 
 def _check_member(member: str) -> None:
-    _take(_Rules(), member, 0)
+    target = member.removeprefix(_CNAME)
+    if target is not member and read_network(target) is not None:
+        raise ValueError(f"{member[:100]!r} has an address and no name; write the address without {_CNAME}")
+    _take(_Rules(), target, 0)
 
 
 def _take(rules: _Rules, member: str, number: int) -> None:
     """Add one member to the rules. Raises ValueError."""
-    network = _network(member)
+    network = read_network(member)
     if network is not None:
-        length = network.prefixlen
-        prefix = int(network.network_address) >> (network.max_prefixlen - length)
-        rules.networks.setdefault((network.version, length), {}).setdefault(prefix, number)
+        rules.networks.put(network, number)
     elif "*" in member:
         pattern = member.lower()
         if not _WILDCARD.fullmatch(pattern):
@@ -298,7 +304,7 @@ def _take(rules: _Rules, member: str, number: int) -> None:
             name = ascii_host(member)
         except UrlError as error:
             raise ValueError(f"{member[:100]!r} is no host name, domain or address: {error}; {_EXAMPLE}") from error
-        if _bare(name) != name or "/" in member:
+        if without_port(name) != name or "/" in member:
             raise ValueError(f"{member[:100]!r} is no host name, domain or address; leave out scheme, port and path")
         is_domain = "." in name and _suffixes().privatesuffix(name) == name
         (rules.domains if is_domain else rules.names).setdefault(name, number)
@@ -316,33 +322,6 @@ def _fits(name: str, pieces: Sequence[str]) -> bool:
             return False
         place += len(piece)
     return True
-
-
-def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    """Return the network that a member names; None for another member. Raises ValueError."""
-    address, slash, length = text.partition("/")
-    if _address(address) is None or (slash and not length.isdecimal()):
-        return None
-    try:
-        return ipaddress.ip_network(text.strip("[]"))
-    except ValueError as error:
-        raise ValueError(f"{text[:100]!r} is no network: {error}; write for example 192.0.2.0/24") from error
-
-
-def _address(text: str) -> IPAddress | None:
-    if not text[-1:].isdigit() and ":" not in text:  # most hosts have names
-        return None
-    try:
-        address = ipaddress.ip_address(text.strip("[]"))
-    except ValueError:
-        return None
-    return address.ipv4_mapped or address if isinstance(address, ipaddress.IPv6Address) else address
-
-
-def _bare(host: str) -> str:
-    """Return a host without its port."""
-    name, _, port = host.rpartition(":")
-    return name if name and port.isdecimal() and (":" not in name or name.endswith("]")) else host
 
 
 @cache

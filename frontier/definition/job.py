@@ -24,6 +24,7 @@ from archive.names.name_rules import NAME_PATTERN
 from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, BrowserStorage, ServiceWorkers
 from archive.url import UrlError, canonical
 from frontier.definition.groups import MAX_GROUPS, check_group_line
+from frontier.definition.quotas import MAX_QUOTAS, check_quota_line
 from frontier.definition.rules.chain import MAX_RULES, parse_rule
 from frontier.definition.rules.pattern_index import is_plainly_valid
 from frontier.definition.sheets import (
@@ -116,6 +117,7 @@ def _is_rule(line: str) -> str:
 
 SheetLine = Annotated[str, AfterValidator(_is_sheet)]
 GroupLine = Annotated[str, AfterValidator(check_group_line)]
+QuotaLine = Annotated[str, AfterValidator(check_quota_line)]
 RuleText = Annotated[str, AfterValidator(_is_rule)]
 BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
 
@@ -201,6 +203,13 @@ class PolitenessOverrides(_Frozen):
     )
     max_retry_seconds: float | None = Field(
         None, ge=0, title="Longest delay before a retry", description="longest pause before a retry"
+    )
+    skip_down: int | None = Field(
+        None,
+        ge=2,
+        le=1_000,
+        title="Share of lower priorities",
+        description="each time that so many URLs of a host were taken, the last of them is of a lower priority",
     )
 
 
@@ -435,6 +444,13 @@ class Profile(_Frozen):
         description="number of links that are taken from one page; further links are rejected",
     )
     limits: Limits = Limits()
+    quotas: tuple[QuotaLine, ...] = Field(
+        (),
+        max_length=MAX_QUOTAS,
+        title="Quotas",
+        description="bounds of the job, or of each host, domain or seed: one of these words, and then urls, bytes,"
+        " new_bytes, seconds or errors, such as `host bytes=2000000000 errors=50`; queues at their quota are set aside",
+    )
     seen: SeenRules = SeenRules()
     politeness: PolitenessOverrides = PolitenessOverrides()
     least_delays: Mapping[str, LeastDelay] = Field(

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, Literal, Protocol
 
 from publicsuffixlist import PublicSuffixList
@@ -31,7 +31,9 @@ from archive.bounded_memory import BoundedMemory
 from archive.fast_frozen import fast_frozen
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, ScopeKind
+from frontier.definition.networks import read_address
 from frontier.definition.rules.chain import RuleChain, RuleDecision
+from frontier.definition.rules.kinds import KnownFacts, RuleNeed
 from frontier.definition.rules.surts import authority_of, coerced, parents, without_port
 from frontier.definition.rules.url_patterns import UrlPatterns
 from frontier.definition.rules.url_shape import path_segments, repeats
@@ -114,6 +116,8 @@ class ScopeStep:
     is_built_in: bool = True
     is_final: bool = False
     """The step comes before the rules of the profile, so that no rule takes in a URL that the step rejects."""
+    needs: RuleNeed | None = None
+    """The rule passes each link until these facts are known: the host's addresses, or the answer to the URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +270,26 @@ class Scope:
             ("Reject", Rejected(candidate, "scope", self._profile.scope)),
         ):
             yield _step(name, decision, is_built_in=True)
-        for name, found in self._rules.steps(candidate):
-            yield _step(name, None if found is None else _ruled(candidate, found), is_built_in=False)
+        for each in self._rules.steps(candidate):
+            found = None if each.decision is None else _ruled(candidate, each.decision)
+            yield replace(_step(each.name, found, is_built_in=False), needs=each.needs)
+
+    @property
+    def needs(self) -> frozenset[RuleNeed]:
+        """Return the facts besides links that the rules need."""
+        return self._rules.needs
+
+    def rejecting_rule(self, candidate: Candidate, known: KnownFacts) -> Rejected | None:
+        """Return the rejection of a URL by a rule that has been waiting for these facts; None when there is none.
+
+        The last rule that decides counts. Rules that need no further facts have decided about the link.
+        """
+        if not self._rules.needs:
+            return None
+        found = self._rules.decide(candidate, known)
+        if found is None or found.decision == "ACCEPT" or found.needs is None:
+            return None
+        return Rejected(candidate, found.reason, found.rule)
 
     def covers(self, url: str) -> str | None:
         """Return the SURT prefix or the pattern that has a canonical URL in scope; None when there is none."""
@@ -467,6 +489,13 @@ def _with_url(candidate: Candidate, url: str) -> Candidate:
 def _no_url(text: str) -> str:
     scheme = _SCHEME.match(text)
     return "scheme" if scheme and scheme[1].lower() not in ("http", "https") else "no-url"
+
+
+@lru_cache(maxsize=10_000)
+def registered_domain(name: str) -> str:
+    """Return the registered domain of a host's name; the name itself for an address, or a name without a domain."""
+    found: str | None = None if read_address(name) is not None else _suffixes().privatesuffix(name)
+    return found or name
 
 
 @cache

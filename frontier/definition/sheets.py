@@ -1,27 +1,31 @@
 """A sheet gives some sites of a job other values of keys of the profile. Pure.
 
 A sheet is one line of the profile's list `sheets`: the URLs for which it holds, and then values, such as
-`org,example)/shop visitor=browser rendering=asynchronous`. The URLs are named in one of two ways:
+`org,example)/shop visitor=browser rendering=asynchronous`. The URLs are named in one of three ways:
 
 - by a SURT prefix, a host name or a URL. A host name or URL stands for its SURT. The prefix matches a URL when the
   URL's SURT (`coerced`: without scheme and leading `www.`) begins with it, and the prefix ends at the border of a label
   or path: `org,example` matches `org,example,shop)/`, and does not match `org,examples)/`;
-- by `regex:` and a regular expression that matches the URL from end to end, such as `regex:.*\\.pdf robots=ignore`.
+- by `regex:` and a regular expression that matches the URL from end to end, such as `regex:.*\\.pdf robots=ignore`;
+- by `address:` and an address or network of the URL's host, such as `address:192.0.2.0/24 min_delay_seconds=10`. The
+  host's name is looked up before the visit, so that such a sheet sets no key of the scope.
 
 Of several sheets that match and set a key, a regular expression counts before all prefixes, a longer prefix before a
-shorter one, and of equals the last one, as in Heritrix.
+shorter one, a prefix before all addresses, a smaller network before a larger one, and of equals the last one, as in
+Heritrix.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, get_args
 
 import regex
 
-from archive.url import UrlError, canonical
+from archive.url import UrlError, canonical, host_of
+from frontier.definition.networks import NetworkTable, read_network, without_port
 from frontier.definition.rules.surts import coerced, coerced_prefix, read_surt
 from frontier.definition.rules.url_patterns import UrlPattern, UrlPatterns
 
@@ -38,12 +42,19 @@ UNLIMITED: Final = 1_000_000_000
 _LONGEST_LINE: Final = 4_000
 _SURT: Final = re.compile(r"[^\s/]*[,)][^\s]*")
 _REGEX: Final = "regex:"
+_ADDRESS: Final = "address:"
+_OF_SCOPE: Final = frozenset(
+    ("hops", "embed_hops", "speculative_hops", "redirect_hops", "max_path_segments", "max_path_repeats")
+)
+"""Keys by which the scope decides about links, before names are looked up."""
 _BORDERS: Final = frozenset(",:)/?&")
 _MOST_COMBINATIONS: Final = 4_096
 LONGEST_URL: Final = 8_192
 """Regular expressions are not searched in longer URLs, which no scope takes in."""
 _LEFT_OUT: Final = {
     "per_host": "visits at one time are counted for a host as a whole; set politeness.per_host for the job",
+    "skip_down": "priorities are served for a host as a whole; set politeness.skip_down for the job",
+    "quotas": "quotas are counted for the job, hosts, domains and seeds; set quotas for the job",
     "limits": "limits are counted for the job or for a host; set limits.host_pages for the job",
     "host_pages": "pages are counted for a host as a whole; set limits.host_pages for the job",
     "scope": "a scope is made of all seeds; add an ACCEPT or REJECT rule to `rules`",
@@ -111,13 +122,13 @@ NO_VALUES: Final = SheetValues()
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A sheet sets some keys for the URLs of a SURT prefix, or for those that a regular expression matches."""
+    """A sheet sets some keys for URLs: of a SURT prefix, that an expression matches, or of hosts with an address."""
 
-    prefix: str
-    """Empty for a sheet by regular expression."""
-    pattern: str
-    """Empty for a sheet by prefix."""
     values: SheetValues
+    prefix: str = ""
+    """Empty for a sheet of another kind, as are the two other keys."""
+    pattern: str = ""
+    network: str = ""
 
 
 class Sheets:
@@ -129,13 +140,24 @@ class Sheets:
         self._by_prefix: dict[str, list[int]] = {}
         self._sheets = [parse_sheet(line) for line in lines]
         self._by_pattern: list[tuple[UrlPatterns, int]] = []
+        self._by_address = NetworkTable[list[int]]()
+        self._has_addresses = False
+        self.addresses_of: Callable[[str], Sequence[str]] = lambda _: ()
+        """Return the known addresses of a host. The caller who can look names up sets this function."""
+        by_network: dict[str, list[int]] = {}
         for number, sheet in enumerate(self._sheets):
-            if sheet.pattern:
+            if sheet.network:
+                by_network.setdefault(sheet.network, []).append(number)
+            elif sheet.pattern:
                 self._by_pattern.append((UrlPatterns([sheet.pattern], whole=True), number))
             else:
                 self._by_prefix.setdefault(sheet.prefix, []).append(number)
         if len(self._by_pattern) > MAX_REGEX_SHEETS:
             raise ValueError(f"{len(self._by_pattern):,} sheets have a regular expression; use at most 1,000")
+        for text, numbers in by_network.items():
+            if (network := read_network(text)) is not None:
+                self._by_address.put(network, numbers)
+                self._has_addresses = True
         self._lengths = sorted({len(prefix) for prefix in self._by_prefix})
         self._combined: dict[tuple[int, ...], SheetValues] = {}
 
@@ -190,12 +212,21 @@ class Sheets:
         return (patterns for patterns, _ in self._by_pattern)
 
     def _matching(self, url: str) -> Iterator[int]:
+        if self._has_addresses:
+            yield from self._numbers_by_address(host_of(url))
         surt = coerced(url)
         for length in self._lengths:
             if (numbers := self._by_prefix.get(surt[:length])) is not None and _ends_at_border(surt, length):
                 yield from numbers
         if len(url) <= LONGEST_URL:
             yield from (number for patterns, number in self._by_pattern if patterns.first_found(url) is not None)
+
+    def _numbers_by_address(self, host: str) -> Iterator[int]:
+        found: dict[tuple[int, ...], int] = {}
+        for address in (without_port(host), *self.addresses_of(host)):
+            found |= {tuple(numbers): length for length, numbers in self._by_address.found(address)}
+        for numbers in sorted(found, key=lambda each: (found[each], each)):
+            yield from numbers
 
 
 def present_visitor[T](value: T) -> T | VisitorKind:
@@ -221,9 +252,24 @@ def parse_sheet(line: str) -> Sheet:
         if name in values:
             raise ValueError(f"the sheet of {words[0][:100]!r} has {name} twice; write it once")
         values[name] = _READERS[name](name, value)
+    given = SheetValues(**values)
     if words[0].startswith(_REGEX):
-        return Sheet("", _pattern(words[0].removeprefix(_REGEX)), SheetValues(**values))
-    return Sheet(_prefix(words[0]), "", SheetValues(**values))
+        return Sheet(given, pattern=_pattern(words[0].removeprefix(_REGEX)))
+    if words[0].startswith(_ADDRESS):
+        if early := sorted(_OF_SCOPE.intersection(values)):
+            raise ValueError(
+                f"{early[0]} can't be in a sheet by address, since the scope decides before names are looked up; write"
+                " the sheet by host or SURT prefix"
+            )
+        return Sheet(given, network=_network(words[0].removeprefix(_ADDRESS)))
+    return Sheet(given, prefix=_prefix(words[0]))
+
+
+def _network(text: str) -> str:
+    network = read_network(text)
+    if network is None:
+        raise ValueError(f"{text[:100]!r} is no address or network; write for example address:192.0.2.0/24")
+    return str(network)
 
 
 def _prefix(text: str) -> str:

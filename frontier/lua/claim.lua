@@ -1,5 +1,6 @@
 -- Lease the next URLs that may be visited, at most one for each claim. ARGV: lease ms, largest number of visits per host,
--- max retries, then for each claim: worker, token.
+-- max retries, the number of claims of a host of which one takes a URL of a lower priority, then for each claim: worker,
+-- token.
 -- Returns {'leases', leases}, {'pause', ms, reason}, {'finished'} or {'stopped', reason}, each followed by the length of
 -- the list 'scope'. A lease is {number of the claim, id, record, tries, failures of the host, lost workers, history}.
 -- There may be fewer leases than claims. Returns {'group', version of the groups, hosts} when hosts are due whose groups
@@ -10,8 +11,8 @@ local BUSY_MS = 250 -- time until a host with too many visits is checked again
 local REST_MS = 1000 -- time until the renders of a host are checked again while the plain crawler has URLs of the host
 local GROUPING_MS = 10000 -- time until a host is checked again whose group a worker is looking up
 local BATCH = 100 -- largest number of hosts, leases or retries in one call
-local LOWER_SHARE = 5 -- every fifth claim of a host takes a URL of the next lower priority
-local DUE_SHARE = 25 -- every 25th claim of a host takes a URL that is due to be visited again
+local LOWER_SHARE = tonumber(ARGV[4]) -- so many claims of a host, of which one takes a URL of the next lower priority
+local DUE_SHARE = 5 * LOWER_SHARE -- so many claims of a host, of which one takes a URL that is due to be visited again
 local JOB = string.sub(ROOT, #SHARD + 1)
 local key_of_hosts = job_root() .. ':hostgroups'
 local GAP_MS = 60000 -- a longer time without a claim does not count as working time
@@ -23,10 +24,10 @@ local limits = { 'pages', 'bytes', 'seconds', 'host_pages', 'urls' }
 local is_render = is_renders()
 local job = is_render and job_root() or ROOT
 local names = { 'opened', 'stopped', 'paused', 'opening', 'scope', 'clock', 'held', unpack(limits) }
-for _, name in ipairs({ 'groups', 'revisit', 'dueshift' }) do names[#names + 1] = name end
+for _, name in ipairs({ 'quotas', 'groups', 'revisit', 'dueshift' }) do names[#names + 1] = name end
 local state = call('HMGET', job .. ':state', unpack(names))
 local opened, stopped, paused, opening, scope_length, clock, held = unpack(state, 1, 7)
-local groups, revisit, shift = unpack(state, #names - 2, #names)
+local quotas, groups, revisit, shift = unpack(state, #names - 3, #names)
 -- `groups` is the version of the queue groups, `revisit` is set when URLs are visited again.
 shift = tonumber(shift or 0)
 paused = paused or held
@@ -49,7 +50,7 @@ end
 local claims = {} -- claims without a lease: number, worker and token
 local leases = {} -- the answer
 local workers = {}
-for at = 4, #ARGV, 2 do
+for at = 5, #ARGV, 2 do
   claims[#claims + 1] = { #claims + 1, ARGV[at], ARGV[at + 1] }
   workers[#workers + 1] = 'c:' .. ARGV[at]
 end
@@ -122,6 +123,10 @@ local function is_close(limit, amount, each, visits) return visits > 0 and amoun
 -- Return the reason why the job has stopped, or nil and the reason why it pauses.
 local function reasons()
   if stopped then return stopped end
+  if quotas then
+    local over = call('HGET', job .. ':spent', 'job\n')
+    if over then return over end
+  end
   local visited, along, documents, got = 0, 0, 0, 0
   if pages or bytes or urls then
     local counted = call('HMGET', job .. ':count', 'done', 'along', 'pages', 'bytes')
@@ -182,8 +187,37 @@ if pages or host_pages then
   end
 end
 
--- Remove and return the first URL of the queue. Every fifth time, take the first URL of a lower priority; every 25th time,
--- of the lowest one, so that no priority waits for ever.
+local quota_of_host, retire
+if quotas then
+  -- Return the reason why the quota of a host, or of its domain, is reached; nil when there is none.
+  function quota_of_host(host)
+    local fields = { 'host\n' .. host }
+    local name = string.gsub(host, ':%d+$', '')
+    while name ~= '' and #fields < 130 do
+      fields[#fields + 1] = 'domain\n' .. name
+      name = string.match(name, '^[^.]*%.(.+)$') or ''
+    end
+    for _, why in ipairs(call('HMGET', job .. ':spent', unpack(fields))) do
+      if why then return why end
+    end
+  end
+
+  -- End a URL that was removed from its queue, if the quota of its seed is reached. Return whether that is so.
+  function retire(id)
+    local record = read_url(id)
+    local json = record and string.match(record, '^[^\n]*\n[^\n]*\n(.*)$')
+    local is_read, fields = pcall(cjson.decode, json or '')
+    local source = is_read and type(fields) == 'table' and fields[6]
+    if type(source) ~= 'string' or not call('HGET', job .. ':spent', 'seed\n' .. source) then return false end
+    count('queued', -1)
+    conclude(id, record, 'excluded', QUOTA)
+    call('SADD', key('retired'), id)
+    return true
+  end
+end
+
+-- Remove and return the first URL of the queue. Every so many times, take the first URL of a lower priority, and more
+-- seldom of the lowest one, so that no priority waits for ever.
 local function pop_url(host)
   local queue = key('q:' .. host)
   local first = call('ZPOPMIN', queue)
@@ -332,6 +366,11 @@ local function pick_from(host, has_turn)
   if group and not has_turn then
     if group.visits >= group.most or group.due > NOW or has_parked(group) then return park(host, group) end
   end
+  local spent = quotas and quota_of_host(host)
+  if spent then
+    set_aside(host, spent)
+    return nil
+  end
   local documents_wait, host_over = embeds_only, false
   if host_pages then
     local host_documents = tonumber(call('HGET', key('pages'), host) or 0)
@@ -354,6 +393,10 @@ local function pick_from(host, has_turn)
     end
   else
     id = pop_url(host)
+  end
+  if id and quotas and retire(id) then
+    if call('EXISTS', key('q:' .. host)) == 1 then return nil, NOW end
+    id = nil
   end
   if id then
     pick(host, id, visits, failures, leased, group)

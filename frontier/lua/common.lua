@@ -14,6 +14,8 @@ local DAY_MS = 86400000
 local BEHIND = 8 * BAND -- added to the score of a URL whose worker was lost, so that it comes after the other URLs of its host
 local MAX_LOST = 2 -- a URL that lost so many workers is ended without a visit (MAX_LOST of frontier.lease)
 
+local QUOTA = '-5003' -- the code of a URL that was ended since a quota was reached (archive.crawl_log)
+
 local call = redis.call
 local time = call('TIME')
 local NOW = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -19,7 +19,7 @@ local function note_render(visit, host, fetched, bytes)
   end
   if fetched > 1 then add_to(job .. ':count', 'along', fetched - 1) end
   -- As long as the plain crawler has URLs of this host, it gets the host for the time that the render took.
-  call('HSET', key('rests'), host, NOW + math.max(visit.host_wait_ms or 0, 0) + (visit.render_ms or 0))
+  call('HSET', key('rests'), host, NOW + math.max(visit.host_wait_ms or 0, 0) + (visit.duration_ms or 0))
 end
 
 local function end_visit(visit, kept, group)
@@ -45,6 +45,11 @@ local function end_visit(visit, kept, group)
   if bytes > 0 then
     count('bytes', bytes)
     add_to(key('hostbytes'), host, bytes)
+  end
+
+  if visit.spender then
+    visit.urls, visit.bytes, visit.duration_ms = fetched, bytes, visit.duration_ms or 0 -- they may have been left out
+    spend({ visit, ending, tonumber(code) })
   end
 
   if is_renders() then

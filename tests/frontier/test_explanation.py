@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from archive.settings import FrontierSettings
 from frontier.definition.job import PolitenessOverrides, Profile
-from frontier.explanation import ScopeExplainer, as_json, held_values
+from frontier.explanation import ScopeExplainer, held_values
 
 PROFILE = Profile(
     rules=("REJECT MatchesRegex .*/print/.*", "ACCEPT OnDomains example.com"),
@@ -40,7 +42,7 @@ def test_what_is_no_url_is_explained() -> None:
     found = ScopeExplainer(PROFILE).explain("mailto:x@example.org")
     assert (found.decision, found.reason, found.canonical) == ("reject", "scheme", "")
     assert [step.name for step in found.steps] == ["Canonical"]
-    assert as_json(found)["steps"][0]["decision"] == "reject"
+    assert asdict(found)["steps"][0]["decision"] == "reject"
 
 
 def test_each_value_names_its_source() -> None:
@@ -52,3 +54,10 @@ def test_each_value_names_its_source() -> None:
         3.0, "setting frontier.min_delay_seconds",
     )  # fmt: skip
     assert found["visitor"].source == "default of visitor"
+
+
+def test_rules_that_wait_for_more_are_named() -> None:
+    profile = Profile(rules=("REJECT ContentTypeMatchesRegex video/.*", "REJECT IpAddressSet 192.0.2.0/24"))
+    found = ScopeExplainer(profile, ["http://example.org/"]).explain("http://example.org/x")
+    assert (found.decision, found.awaits) == ("accept", ("addresses", "answer"))
+    assert [step.needs for step in found.steps if not step.is_built_in] == ["answer", "addresses"]

@@ -67,9 +67,9 @@ def test_addresses_count_when_they_are_known() -> None:
 
 def test_addresses_are_asked_for_only_when_they_could_decide() -> None:
     groups = HostGroups(read_groups(LINES, read))
-    asked = {host: groups.needs_addresses(host) for host in ("a.shop.test", "blog.test", "x.test", "192.0.2.1")}
+    asked = {host: groups.needs_look_up(host) for host in ("a.shop.test", "blog.test", "x.test", "192.0.2.1")}
     assert asked == {"a.shop.test": False, "blog.test": True, "x.test": True, "192.0.2.1": False}
-    assert not HostGroups(read_groups(LINES[:2], read)).needs_addresses("x.test")
+    assert not HostGroups(read_groups(LINES[:2], read)).needs_look_up("x.test")
 
 
 def test_groups_keep_their_values_on_the_way_to_the_workers() -> None:
@@ -124,3 +124,17 @@ def test_the_worst_wildcards_are_compared_in_bounded_time() -> None:
     began = time.process_time()
     assert groups.group_of("a" * 63 + ".test") is None
     assert time.process_time() - began < 20
+
+
+def test_a_cname_target_names_the_group_of_a_host() -> None:
+    lines = ("cdn cname:*.cdn.test,cname:example.net parallel=2", "late shop.test delay=9")
+    groups = HostGroups(read_groups(lines, read))
+    assert groups.needs_look_up("www.shop.test")
+    for target in ("a7.cdn.test", "x.example.net"):
+        found = groups.group_of("www.shop.test", (), target)
+        assert found is not None
+        assert found.name == "cdn"
+    assert groups.group_of("www.own.test", (), "other.test") is None
+    assert groups.group_of("a7.cdn.test") is None, "the member is about targets, and not about names of hosts"
+    with pytest.raises(ValueError, match="write the address without cname:"):
+        check_group_line("cdn cname:192.0.2.1 parallel=1")

@@ -91,7 +91,7 @@ def test_an_override_of_a_usual_bean_in_an_imported_file_is_mapped() -> None:
 
 def test_attributes_of_the_property_name_space_are_properties() -> None:
     bean = '<bean id="q" class="org.archive.crawler.prefetch.QuotaEnforcer" p:hostMaxFetchSuccesses="70"/>'
-    assert values(bean)["limits"] == {"host_pages": 70}
+    assert values(bean)["quotas"] == ["host urls=70"]
 
 
 def test_each_key_with_a_counterpart_has_a_key_of_the_profile() -> None:
@@ -179,8 +179,9 @@ def test_files_of_prefixes_are_named_and_not_read() -> None:
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("ContentTypeMatchesRegexDecideRule", "asks for the answer"),
-        ("IpAddressSetDecideRule", "looks up no names"),
+        ("IdenticalDigestDecideRule", "none of them is queued again"),
+        ("IpAddressSetDecideRule", "no values in this file"),
+        ("ContentLengthDecideRule", "no threshold"),
         ("ScriptedDecideRule", "no programs"),
         ("OwnDecideRule", "no rule of ours"),
     ],
@@ -380,6 +381,21 @@ quotaEnforcer.groupMaxAllKb=%{LIMIT_PLACEHOLDER}
     assert found(conversion, "quotaEnforcer.groupMaxAllKb").outcome == "not-mapped"
 
 
+def test_quotas_become_lines_and_no_limit_becomes_nothing() -> None:
+    simple = """
+quotaEnforcer.hostMaxAllKb=10
+quotaEnforcer.groupMaxNovelKb=3
+quotaEnforcer.serverMaxFetchResponses=-1
+quotaEnforcer.hostMaxNovelUrls=7
+crawlLimiter.maxNovelBytes=5000
+"""
+    bean = '<bean id="quotaEnforcer" class="org.archive.crawler.prefetch.QuotaEnforcer"/>'
+    conversion = convert(configuration(bean, simple=simple))
+    assert sorted(conversion.values["quotas"]) == ["host bytes=10240", "host new_bytes=3072", "job new_bytes=5000"]
+    assert found(conversion, "quotaEnforcer.hostMaxNovelUrls").outcome == "not-mapped"
+    Profile.model_validate(conversion.values)
+
+
 def test_a_value_that_our_checks_refuse_is_taken_out_and_named() -> None:
     conversion = convert(configuration(simple="metadata.userAgentTemplate=caf\u00e9 @OPERATOR_CONTACT_URL@\n"))
     Profile.model_validate(conversion.values)
@@ -402,3 +418,35 @@ def test_sheets_may_name_a_rule_within_the_scope() -> None:
     scope = scope_of(rule("RejectDecideRule"), rule("surt.SurtPrefixedDecideRule"), hops)
     endless = sheet("endless", tooManyHops__enabled="false") + by_surt(("http://(org,example,",), "endless")
     assert values(endless, scope=scope)["sheets"] == ["http://(org,example, hops=none"]
+
+
+def test_rules_about_addresses_and_answers_become_lines_of_the_same_name() -> None:
+    addresses = '<property name="ipAddresses"><set><value>192.0.2.1</value><value>192.0.2.2</value></set></property>'
+    statuses = '<property name="statusCodes"><list><value>403</value><value>404</value></list></property>'
+    conversion = convert(
+        configuration(
+            scope=scope_of(
+                rule("RejectDecideRule"),
+                rule("OnHostsDecideRule"),
+                rule("IpAddressSetDecideRule", "decision=REJECT", addresses),
+                rule("ContentTypeNotMatchesRegexDecideRule", "decision=REJECT regex=text/.*"),
+                rule("FetchStatusDecideRule", "decision=REJECT", statuses),
+                rule("MatchesStatusCodeDecideRule", "decision=REJECT lowerBound=500 upperBound=599"),
+                rule("ContentLengthDecideRule", "contentLengthThreshold=5000"),
+                rule("ResourceNoLongerThanDecideRule", "contentLengthThreshold=10"),
+                rule("ResponseContentLengthDecideRule", "decision=REJECT lowerBound=7"),
+            )
+        )
+    )
+    assert conversion.values["rules"] == [
+        "REJECT IpAddressSet 192.0.2.1 192.0.2.2",
+        "REJECT ContentTypeNotMatchesRegex text/.*",
+        "REJECT FetchStatus 403 404",
+        "REJECT MatchesStatusCode 500 599",
+        "REJECT ResponseContentLength from=5000",
+        "ACCEPT ContentLength 5000",
+        "ACCEPT ResourceNoLongerThan 10",
+        "REJECT ResponseContentLength from=7",
+    ]
+    assert found(conversion, "scope.rules[2]").why == ""
+    assert "links of the answer" in found(conversion, "scope.rules[4]").why

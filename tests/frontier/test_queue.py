@@ -255,8 +255,8 @@ def test_a_finish_said_twice_counts_once_and_gets_the_same_answer(bench: Bench, 
 
 def test_a_claim_whose_answer_was_lost_gets_it_again(bench: Bench) -> None:
     frontier = bench.frontier()
-    first = frontier._store.run("claim", 1000, 1, 3, "w", "0123456789abcdef")
-    second = frontier._store.run("claim", 1000, 1, 3, "w", "0123456789abcdef")
+    first = frontier._store.run("claim", 1000, 1, 3, 5, "w", "0123456789abcdef")
+    second = frontier._store.run("claim", 1000, 1, 3, 5, "w", "0123456789abcdef")
     assert first == second
     assert frontier.reports.progress().leased == 1
 

@@ -11,7 +11,7 @@ import pytest
 from frontier.definition.job import Job, Profile
 from frontier.definition.rules import list_files
 from frontier.definition.rules.chain import RuleChain, parse_rule
-from frontier.definition.rules.kinds import RULE_KINDS
+from frontier.definition.rules.kinds import RULE_KINDS, FetchedAnswer, KnownFacts
 from frontier.definition.rules.pattern_index import PatternIndex, is_plainly_valid, required_texts
 from frontier.definition.rules.url_patterns import UrlPattern, UrlPatterns
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
@@ -138,8 +138,13 @@ def test_a_seed_stays_in_unless_a_rule_rejects_it() -> None:
         ("REJECT Transclusion trans=x", "neither trans=N nor spec=N"),
         ("REJECT SurtPrefixed a b://", "is no SURT prefix"),
         ("REJECT MatchesFilePattern GAMES", "none of IMAGES"),
-        ("REJECT IpAddressSet 10.0.0.0/8", "looks up no names"),
-        ("REJECT MatchesStatusCodeDecideRule 404", "asks for the answer"),
+        ("REJECT IpAddressSet 10.0.0.0/99", "is no network"),
+        ("REJECT IpAddressSet example.org", "is no address or network"),
+        ("REJECT MatchesStatusCodeDecideRule 404", "has not two numbers"),
+        ("REJECT FetchStatus 404 many", "is no status"),
+        ("REJECT ResourceLongerThan -1", "is no number of bytes"),
+        ("REJECT ResponseContentLength below=1", "neither from=N nor to=N"),
+        ("REJECT IdenticalDigest", "none of them is queued again"),
         ("REJECT MatchesRegex " + "x" * 9000, "use at most 8,000"),
     ],
 )
@@ -177,12 +182,12 @@ def test_the_steps_agree_with_the_decision() -> None:
 
 def test_each_of_some_rules_is_shown_alone_and_many_are_shown_together() -> None:
     lines = [f"REJECT OnHosts a{number}.org" for number in range(600)]
-    few = [found for _, found in RuleChain(lines[:3]).steps(link("http://a1.org/"))]
+    few = [step.decision for step in RuleChain(lines[:3]).steps(link("http://a1.org/"))]
     assert [found and found.number for found in few] == [None, 2, None]
-    ((name, found),) = RuleChain(lines).steps(link("http://a1.org/"))
-    assert name == "rule 1: REJECT OnHosts a0.org (and 599 more)"
-    assert found is not None
-    assert found.rule == "rule 2: REJECT OnHosts a1.org: org,a1)"
+    (step,) = RuleChain(lines).steps(link("http://a1.org/"))
+    assert step.name == "rule 1: REJECT OnHosts a0.org (and 599 more)"
+    assert step.decision is not None
+    assert step.decision.rule == "rule 2: REJECT OnHosts a1.org: org,a1)"
 
 
 def test_a_list_file_is_watched_and_a_broken_one_keeps_the_last_list(
@@ -278,3 +283,62 @@ def test_a_long_list_finds_the_first_pattern() -> None:
     assert many.first_found("http://example.org/") is None
     many.add(["example"])
     assert many.first_found("http://example.org/") == "example"
+
+
+PAGE = FetchedAnswer(200, "text/html", 1000)
+
+
+@pytest.mark.parametrize(
+    ("rule", "applies", "passes"),
+    [
+        ("ContentTypeMatchesRegex video/.*", FetchedAnswer(200, "video/mp4", 1), PAGE),
+        ("ContentTypeNotMatchesRegex text/.*", FetchedAnswer(200, "video/mp4", 1), PAGE),
+        ("ContentTypeNotMatchesRegex text/.*", FetchedAnswer(200, "", 1), PAGE),
+        ("FetchStatus 403 404", FetchedAnswer(404, "text/html", 1), PAGE),
+        ("FetchStatus -2", FetchedAnswer(-2, "", 0), PAGE),
+        ("MatchesStatusCode 400 599", FetchedAnswer(500, "text/html", 1), PAGE),
+        ("NotMatchesStatusCode 200 299", FetchedAnswer(301, "text/html", 1), PAGE),
+        ("FetchStatusMatches 5..", FetchedAnswer(503, "text/html", 1), PAGE),
+        ("FetchStatusNotMatchesRegexDecideRule 2..", FetchedAnswer(404, "text/html", 1), PAGE),
+        ("ContentLength 1000", FetchedAnswer(200, "text/html", 999), PAGE),
+        ("ResponseContentLength from=10 to=999", FetchedAnswer(200, "text/html", 10), PAGE),
+        ("ResponseContentLength to=999", FetchedAnswer(200, "text/html", 0), PAGE),
+        ("ResourceNoLongerThan 999", FetchedAnswer(200, "text/html", 999), PAGE),
+        ("ResourceLongerThan 1000", FetchedAnswer(200, "text/html", 1001), PAGE),
+    ],
+)
+def test_a_rule_about_answers_waits_for_the_answer(rule: str, applies: FetchedAnswer, passes: FetchedAnswer) -> None:
+    chain = RuleChain([f"REJECT {rule}"])
+    assert chain.needs == {"answer"}
+    assert chain.decide(link(SEED)) is None
+    assert chain.decide(link(SEED), KnownFacts(answer=passes)) is None
+    found = chain.decide(link(SEED), KnownFacts(answer=applies))
+    assert found is not None
+    assert (found.decision, found.needs) == ("REJECT", "answer")
+
+
+@pytest.mark.parametrize("address", ["192.0.2.9", "::ffff:192.0.2.9", "2001:db8::1", "198.51.100.7"])
+def test_a_rule_about_addresses_has_networks(address: str) -> None:
+    chain = RuleChain(["REJECT IpAddressSetDecideRule 192.0.2.0/24 2001:db8::/32 198.51.100.7"])
+    assert chain.decide(link(SEED), KnownFacts(addresses=(address,))) is not None
+    assert chain.decide(link(SEED), KnownFacts(addresses=("203.0.113.5",))) is None
+    assert chain.decide(link(SEED), KnownFacts(addresses=())) is None
+    assert chain.decide(link(SEED)) is None
+
+
+def test_the_last_rule_that_decides_counts_after_the_answer_too() -> None:
+    lines = ("REJECT ContentTypeMatchesRegex video/.*", "REJECT ResourceLongerThan 10", "ACCEPT MatchesRegex .*keep.*")
+    rules = scope(*lines)
+    video = KnownFacts(answer=FetchedAnswer(200, "video/mp4", 5))
+    found = rules.rejecting_rule(link("http://www.example.org/a"), video)
+    assert found is not None
+    assert (found.reason, found.rule) == (
+        "content-type", "rule 1: REJECT ContentTypeMatchesRegex video/.*: video/mp4",
+    )  # fmt: skip
+    assert rules.rejecting_rule(link("http://www.example.org/keep"), video) is None
+    large = rules.rejecting_rule(
+        link("http://www.example.org/a"), KnownFacts(answer=FetchedAnswer(200, "video/mp4", 11))
+    )
+    assert large is not None
+    assert large.reason == "size"
+    assert scope("REJECT All").rejecting_rule(link(SEED), video) is None, "this rule has decided about the link"

@@ -133,3 +133,35 @@ def test_sheets_change_politeness_for_their_urls_alone() -> None:
 
 def test_a_sheet_may_have_a_surt_prefix_as_heritrix_writes_it() -> None:
     assert parse_sheet("http://(org,example,www,)/shop hops=1").prefix == "org,example)/shop"
+
+
+def test_a_sheet_by_address_holds_for_hosts_with_such_an_address_and_gives_way_to_prefixes() -> None:
+    lines = (
+        "address:192.0.2.0/24 min_delay_seconds=10 robots=ignore",
+        "address:192.0.2.7 min_delay_seconds=30",
+        "address:2001:db8::/32 max_links=5",
+        "org,example min_delay_seconds=1",
+    )
+    sheets = Sheets(PageRules("plain", 0.1, "synchronous"), lines)
+    known = {"shop.test": ("192.0.2.9",), "mail.test:8080": ("192.0.2.7", "2001:db8::5"), "example.org": ("192.0.2.7",)}
+    sheets.addresses_of = lambda host: known.get(host, ())
+    assert sheets.values_for("http://shop.test/").given() == {"robots": "ignore", "min_delay_seconds": 10}
+    assert sheets.values_for("http://mail.test:8080/").given() == {
+        "robots": "ignore", "min_delay_seconds": 30, "max_links": 5,
+    }  # fmt: skip
+    assert sheets.values_for("http://example.org/").given() == {"robots": "ignore", "min_delay_seconds": 1}
+    assert sheets.values_for("http://192.0.2.8/").given() == {"robots": "ignore", "min_delay_seconds": 10}
+    assert sheets.values_for("http://other.test/") == SheetValues()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("address:example.org robots=ignore", "is no address or network"),
+        ("address:192.0.2.0/40 robots=ignore", "is no network"),
+        ("address:192.0.2.0/24 hops=3", "before names are looked up"),
+    ],
+)
+def test_a_sheet_by_address_that_can_not_be_used_is_refused(line: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        parse_sheet(line)

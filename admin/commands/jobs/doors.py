@@ -148,7 +148,7 @@ def _running(settings: Settings, name: str) -> Iterator[FoundJob]:
     from admin.jobs.steering import NoJob, NotRunning, find
     from frontier.store import FrontierUnavailable
 
-    logs.to_stderr(settings.logs.format)
+    logs.to_stderr(settings.logs)
     try:
         yield find(settings, name)
     except NotRunning as error:

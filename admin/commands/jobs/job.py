@@ -12,6 +12,7 @@ import click
 
 from admin.collections.names import CollectionName, chosen_collections
 from admin.commands.jobs.attempts import COMMANDS as ATTEMPTS
+from admin.commands.jobs.edits import COMMANDS as EDITS
 from admin.commands.jobs.steering import COMMANDS as STEERING
 from admin.options import InputError, common, load_settings
 from archive.program_name import command
@@ -28,10 +29,10 @@ _CUT_OFF: Final = "cut off"
 
 @click.group("job")
 def job() -> None:
-    """List and show jobs, their attempts and rejected links; stop, pause or resume a job, or add seeds to it."""
+    """List and show jobs, their attempts and rejected links; stop, pause, resume or edit a job, or add seeds to it."""
 
 
-for _command in (*STEERING, *ATTEMPTS):
+for _command in (*STEERING, *EDITS, *ATTEMPTS):
     job.add_command(_command)
 
 

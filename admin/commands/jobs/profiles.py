@@ -107,11 +107,17 @@ def show(
 def _show_values(profile: Profile, url: str, settings: Settings, as_json: bool) -> None:
     from archive.url import UrlError, canonical
     from frontier.explanation import held_values
+    from frontier.name_lookups import NameLookups
 
     try:
-        values = held_values(profile, canonical(url), settings.frontier)
+        fetched = canonical(url)
     except UrlError as error:
         raise InputError(f"--url {url[:200]!r} can't be used: {error}") from error
+    lookups = NameLookups()
+    values = held_values(
+        profile, fetched, settings.frontier, addresses_of=lambda host: lookups.names_of(host).addresses
+    )
+    lookups.close()
     if as_json:
         facts = [{"key": each.key, "value": each.value, "source": each.source} for each in values]
         click.echo(json.dumps(facts, ensure_ascii=False))

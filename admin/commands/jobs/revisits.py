@@ -5,19 +5,12 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from admin.commands.jobs.steering import complete_job, steering_errors, target_of
-from admin.jobs.progress import clock
 from admin.options import InputError, common
-from admin.units import counted
-
-if TYPE_CHECKING:
-    from frontier.reports import RevisitReport
 
 _JOB = click.option(
     "--job", "name", required=True, metavar="NAME", shell_complete=complete_job, help="Name of the job, or of a run."
@@ -35,19 +28,20 @@ def revisit() -> None:
 @click.argument("url", metavar="URL")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(home: Path | None, settings_file: Path | None, name: str, url: str, as_json: bool) -> int:
-    """Show the visits of a URL so far, and when it is visited again.
+    """Show the history of a URL: its visits, changes and captures, and when and why it is visited again.
 
     Exit code 1 when the job does not know the URL, 6 when the job is not running.
     """
     from admin.jobs import steering
+    from admin.jobs.url_history import history_lines
 
     canonical_url = _canonical(url)
     with steering_errors():
-        found = steering.revisit(target_of(home, settings_file, name), canonical_url)
+        found = steering.history(target_of(home, settings_file, name), canonical_url)
     if found is None:
         click.echo(json.dumps(None) if as_json else f"{canonical_url} is not known to job {name}")
         return 1
-    click.echo(json.dumps(_as_json(found)) if as_json else "\n".join(_lines(found)))
+    click.echo(json.dumps(asdict(found)) if as_json else "\n".join(history_lines(found, time.time())))
     return 0
 
 
@@ -80,41 +74,3 @@ def _canonical(url: str) -> str:
         return Seed.parse(url).url
     except JobError as error:
         raise InputError(str(error).replace("seed ", "URL ", 1)) from error
-
-
-def _as_json(found: RevisitReport) -> dict[str, object]:
-    history = found.history
-    return {
-        "url": found.url,
-        "state": found.state,
-        "due_seconds": found.due_seconds,
-        "since_seconds": found.since_seconds,
-        "interval_seconds": history.interval_seconds if history else None,
-        "visits": history.visits if history else 0,
-        "changes": history.changes if history else 0,
-        "unchanged_in_a_row": history.unchanged if history else 0,
-        "digest": history.digest if history else "",
-        "recent": [result.word for result in history.results] if history else [],
-    }
-
-
-def _lines(found: RevisitReport) -> list[str]:
-    lines = [f"{found.url} ({found.state})"]
-    if found.since_seconds is not None:
-        lines.append(f"last visit  {_date(-found.since_seconds)}, {clock(found.since_seconds)} ago")
-    if found.state == "waiting" and found.due_seconds is not None:
-        lines.append(f"next visit  {_date(found.due_seconds)}, in {clock(found.due_seconds)}")
-    elif found.state == "ended":
-        lines.append("next visit  never: the job does not visit its URLs again")
-    if (history := found.history) is not None:
-        lines.append(f"interval    {clock(history.interval_seconds)}")
-        lines.append(
-            f"visits      {history.visits}, with {counted(history.changes, 'change')}; unchanged in the last"
-            f" {history.unchanged}"
-        )
-        lines.append(f"results     {' '.join(result.word for result in history.results)}")
-    return lines
-
-
-def _date(seconds: float) -> str:
-    return datetime.fromtimestamp(time.time() + seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +60,6 @@ def explain(
     """
     from frontier.definition.job import JobError
     from frontier.explanation import HOP_LETTERS, ScopeExplainer
-    from frontier.explanation import as_json as json_of
 
     if hops is not None and not set(hops) <= set(HOP_LETTERS):
         raise InputError(f"--hops {hops[:100]!r} has a letter that is no step; use {', '.join(HOP_LETTERS)}")
@@ -74,7 +74,7 @@ def explain(
     for url in urls:
         answer = explainer.explain(url, hop_path=hops, via=via)
         is_all_in = is_all_in and answer.decision == "accept"
-        for line in [json.dumps(json_of(answer), ensure_ascii=False)] if as_json else _lines(answer):
+        for line in [json.dumps(asdict(answer), ensure_ascii=False)] if as_json else _lines(answer):
             click.echo(line)
     for problem in explainer.list_problems():
         click.echo(f"ghostfleet: {problem}", err=True)
@@ -100,6 +100,8 @@ def _scope_of(settings: Settings, profile: Path | None, job: str | None) -> tupl
 
 
 def _lines(answer: ScopeExplanation) -> Iterator[str]:
+    from frontier.explanation import WAITING
+
     yield answer.url
     if answer.canonical:
         yield f"  canonical  {answer.canonical}"
@@ -114,8 +116,11 @@ def _lines(answer: ScopeExplanation) -> Iterator[str]:
             why = f" ({step.reason})" if step.reason else ""
             what = f"{step.name}: {step.rule}" if step.is_built_in and step.rule else step.rule or step.name
             last = ", which no rule changes" if step.is_final and step.decision == "reject" else ""
-            yield f"    {step.decision}{why}  {what}{last}"
+            later = f", which decides {WAITING[step.needs]}" if step.needs else ""
+            yield f"    {step.decision}{why}  {what}{last}{later}"
     for each in answer.sheet_values:
         yield f"  {each.key} = {each.value}  by {each.source}"
     outcome = "accepted" if answer.decision == "accept" else f"rejected as {answer.reason}"
     yield f"  {outcome} by {answer.rule}"
+    for need in answer.awaits:
+        yield f"  a rule may reject the URL {WAITING[need]}"

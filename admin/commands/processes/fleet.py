@@ -98,7 +98,7 @@ def serve(
         try:
             if mended := prepare(settings.home, settings.archive.readable_by):
                 _print(mended)
-            logs.to_file(settings.home / "logs" / "fleet.log", settings.logs.format)
+            logs.to_file(settings.home / "logs" / "fleet.log", settings.logs)
             fleet.start()
             if reload is None:
                 announce(fleet)

@@ -49,9 +49,9 @@ def harvester(home: Path | None, settings_file: Path | None, **given: Any) -> No
     )
     if standing.is_absent:
         (settings.home / "logs").mkdir(parents=True, exist_ok=True)
-        logs.to_file(settings.home / "logs" / "harvester.log", settings.logs.format)
+        logs.to_file(settings.home / "logs" / "harvester.log", settings.logs)
     else:
-        logs.to_stderr(settings.logs.format)
+        logs.to_stderr(settings.logs)
     with Interrupts() as interrupts:
         try:
             database = open_database(settings)
@@ -82,7 +82,7 @@ def harvest_job(folder: Path, job: str, presence_fd: int, **given: Any) -> int:
 
     standing = ParentLink.attach(given["title"], given["ready_fd"], given["lifeline_fd"], given["held_fds"])
     settings = load_settings(None, None)
-    logs.to_stderr(settings.logs.format)
+    logs.to_stderr(settings.logs)
     try:
         return run_job(settings, folder, job, presence_fd, lambda place: standing.report_ready(run=place))
     except CannotBegin as error:

@@ -232,7 +232,7 @@ def _begin(
         given.pop("title") or title, given.pop("ready_fd"), given.pop("lifeline_fd"), given.pop("held_fds")
     )
     settings = load_settings(home, settings_file)
-    logs.to_stderr(settings.logs.format)
+    logs.to_stderr(settings.logs)
     try:
         if mended := home_folder.prepare(settings.home, settings.archive.readable_by):
             click.echo(mended, err=True)

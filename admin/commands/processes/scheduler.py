@@ -40,7 +40,7 @@ def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> No
     standing = ParentLink.attach(
         given["title"] or "scheduler", given["ready_fd"], given["lifeline_fd"], given["held_fds"]
     )
-    to_stderr(settings.logs.format)
+    to_stderr(settings.logs)
     try:
         database = open_database(settings)
     except DatabaseRefused as error:

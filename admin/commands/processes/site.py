@@ -44,7 +44,7 @@ def admin(home: Path | None, settings_file: Path | None, port: int | None, liste
 
     standing = ParentLink.attach(given["title"] or "admin", given["ready_fd"], given["lifeline_fd"], given["held_fds"])
     if not standing.is_absent:
-        to_stderr(settings.logs.format)
+        to_stderr(settings.logs)
     if refusal := exposure(settings):
         raise InputError(refusal)
     try:

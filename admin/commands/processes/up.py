@@ -87,7 +87,7 @@ def up(home: Path | None, settings_file: Path | None, **given: Any) -> int:
             if mended := home_folder.prepare(settings.home, settings.archive.readable_by):
                 click.echo(mended)
             file = opened.enter_context(InstallationFile(settings.home))
-            logs.to_file(settings.home / "logs" / "up.log", settings.logs.format)
+            logs.to_file(settings.home / "logs" / "up.log", settings.logs)
             interrupts = opened.enter_context(Interrupts(restarts=True))
             adjusted = _serve_demo(opened) if given["demo"] else _unchanged
 

@@ -72,7 +72,7 @@ def view(
 
     parent = ParentLink.attach(given["title"] or "view", given["ready_fd"], given["lifeline_fd"], given["held_fds"])
     if not parent.is_absent:
-        to_stderr(settings.logs.format)
+        to_stderr(settings.logs)
     if refusal := view_exposure(settings):
         parent.report_unfit(refusal)
         raise InputError(refusal)

@@ -27,7 +27,7 @@ from archive import crawl_log
 from archive.dates import iso_second
 from archive.json_text import parsed_object
 from archive.names.warc_paths import WarcPaths, sidecars
-from archive.rotated_log import open_log
+from archive.rotated_log import log_size, open_log
 from archive.settings.load import Settings
 from archive.warc import cdx11, cdxj
 from archive.warc.member_reader import WarcError
@@ -206,11 +206,11 @@ def _excerpts(settings: Settings, folder: JobFolder, place: Path) -> list[Path]:
     for log in sorted((settings.home / "logs").glob("*.log")):
         if log.name.startswith(_OWN_LOG):
             continue
-        start, size = sizes.get(log.name, 0), log.stat().st_size
+        start, size = sizes.get(log.name, 0), log_size(log)
         start = max(start if start <= size else 0, size - _LONGEST_EXCERPT)
         if start < size:
             copy = target / log.name
-            with log.open("rb") as source, copy.open("w", encoding="utf-8") as file:
+            with open_log(log) as source, copy.open("w", encoding="utf-8") as file:
                 source.seek(start)
                 for text in _decoded(source, size - start):
                     file.write(f"{redacted(text)}\n")
@@ -220,7 +220,7 @@ def _excerpts(settings: Settings, folder: JobFolder, place: Path) -> list[Path]:
 
 def log_sizes(home: Path) -> dict[str, int]:
     """Return the sizes of the home's log files, so that what is written from now on can be told from the rest."""
-    return {path.name: path.stat().st_size for path in (home / "logs").glob("*.log")}
+    return {path.name: log_size(path) for path in (home / "logs").glob("*.log")}
 
 
 def _decoded(source: Any, size: int) -> Iterator[str]:

@@ -302,7 +302,8 @@ class ControlLoop:
         return CommandOutcome(f"limits of {domain}: {', '.join(said)}{again}")
 
     def _carried_out(self, command: PendingCommand, frontier: Frontier | None) -> CommandOutcome:
-        return carry_out(command, frontier, lists=self._settings.home / LIST_FOLDER)
+        lists, database_url = self._settings.home / LIST_FOLDER, self._settings.database_url
+        return carry_out(command, frontier, lists=lists, database_url=database_url)
 
     def _view(self) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
         """Return the numbers of the progress view, and the hosts with the longest queues."""

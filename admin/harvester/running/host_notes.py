@@ -11,6 +11,7 @@ from admin.harvester.running.operator_commands import BLOCKED, QUOTA
 from admin.jobs.status_names import is_failure, status_text
 from archive import crawl_log
 from archive.url import host_of
+from frontier.definition.quotas import reached_text
 from frontier.lease import WaitKind
 from frontier.reports import HostQueue
 
@@ -124,8 +125,8 @@ def _aside_reason(why: str) -> tuple[str, str]:
         return "blocked", BLOCKED
     if why == "failing":
         return "dead", "given up: too many failed visits in a row"
-    if why == "limit-host-pages":
-        return "limit", "the limit of pages of a host is reached"
+    if limit := reached_text(why):
+        return "limit", f"{limit} is reached"
     if why.startswith(QUOTA):
         return "limit", f"the limit of the domain{why.removeprefix(QUOTA)} is reached"
     return "blocked", why

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from admin.harvester.running.queue_questions import FoundUrls, urls_found, urls_of_host
+from admin.harvester.running.queue_questions import FoundUrls, history_of_url, urls_found, urls_of_host
 from admin.harvests.dispatch.reports import PendingCommand
 from admin.harvests.dispatch.steering import QUESTIONS, Verb
 from admin.jobs.queues import added, delete_matching
 from admin.units import counted
+from archive.json_text import compact_json
 from frontier.definition.job import JobError, Seed
 from frontier.definition.scope import Priority, Rejected
 from frontier.queue import Frontier
@@ -21,6 +22,7 @@ BLOCKED: Final = "blocked by an operator"
 QUOTA: Final = "limit-of-domain"
 """How the reason begins for which the hosts of a domain at its limit are set aside."""
 _NAMED: Final = 20
+_SHOWN_VALUE: Final = 200
 _DELETE_SECONDS: Final = 30.0
 """A deletion ends after this time, since the harvester watches over the limits of domains meanwhile."""
 NOT_RUNNING: Final = "not carried out: the crawl is starting or ending"
@@ -36,7 +38,7 @@ class CommandOutcome:
     at_once: bool = False
     """Visits that go on are cut off."""
     answer: Mapping[str, Any] | None = None
-    """The URLs that a question asked for; None for another command."""
+    """The answer to a question, or the edits of the profile; None for another command."""
 
 
 def wanted_domain_limits(command: PendingCommand) -> tuple[str, dict[str, int]] | None:
@@ -55,10 +57,12 @@ def wake_domain(frontier: Frontier, domain: str) -> int:
     )
 
 
-def carry_out(command: PendingCommand, frontier: Frontier | None, *, lists: Path | None = None) -> CommandOutcome:
+def carry_out(
+    command: PendingCommand, frontier: Frontier | None, *, lists: Path | None = None, database_url: str = ""
+) -> CommandOutcome:
     """Carry out one command. `frontier` is None while the crawl is starting or ending.
 
-    `lists` is the folder of the list files of queue groups.
+    `lists` is the folder of the list files of queue groups, and `database_url` the capture index of the harvester.
     """
     try:
         verb = Verb(command.verb)
@@ -72,16 +76,20 @@ def carry_out(command: PendingCommand, frontier: Frontier | None, *, lists: Path
         return CommandOutcome(NOT_RUNNING)
     try:
         if verb in QUESTIONS:
-            found = _found(verb, dict(command.arguments), frontier)
+            found = _found(verb, dict(command.arguments), frontier, database_url)
             return CommandOutcome(found.text, answer=found.answer)
-        return CommandOutcome(_done(verb, dict(command.arguments), frontier, lists))
+        known = len(frontier.edits())
+        text = _done(verb, command, frontier, lists)
+        edits = frontier.edits()[known:]
+        return CommandOutcome(text, answer={"edits": [each.packed() for each in edits]} if edits else None)
     except (JobError, FrontierUnavailable) as error:
         return CommandOutcome(f"not carried out: {error}")
     except FrontierLost:
         return CommandOutcome(NOT_RUNNING)
 
 
-def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier, lists: Path | None) -> str:
+def _done(verb: Verb, command: PendingCommand, frontier: Frontier, lists: Path | None) -> str:
+    arguments = dict(command.arguments)
     match verb:
         case Verb.PAUSE:
             frontier.controls.pause("paused by an operator")
@@ -91,7 +99,7 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier, lists: Path
         case Verb.ADD_URLS:
             return _added(frontier, [Seed.parse(url) for url in arguments["urls"]])
         case Verb.SET_LIMITS:
-            limits = frontier.set_limits(arguments["limits"]).model_dump(exclude_none=True)
+            limits = frontier.set_limits(arguments["limits"], by=command.by).model_dump(exclude_none=True)
             said = ", ".join(f"{name} {_plain(value)}" for name, value in limits.items())
             return f"limits in force: {said or 'none'}"
         case Verb.BLOCK_HOST:
@@ -112,8 +120,12 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier, lists: Path
             refused = [f"{each.candidate.url}: {each.reason}" for each, _ in found if isinstance(each, Rejected)]
             return _counted_urls(len(found), refused, "visited", "are visited next")
         case Verb.SET_GROUPS:
-            groups = frontier.set_groups(arguments["groups"], lists=lists).groups
+            groups = frontier.set_groups(arguments["groups"], lists=lists, by=command.by).groups
             return f"queue groups in force: {', '.join(group.name for group in groups)[:500] or 'none'}"
+        case Verb.EDIT_PROFILE:
+            edits = frontier.edit(arguments["values"], by=command.by, lists=lists)
+            changes = [f"{each.key}: {_value(each.before)} → {_value(each.after)}" for each in edits]
+            return "; ".join(changes) or "the profile has these values already"
         case Verb.QUEUE_URLS:
             priority = Priority[str(arguments["priority"]).upper()]
             answers = added(frontier, arguments["urls"], priority=priority, force=bool(arguments["force"]))
@@ -127,7 +139,15 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier, lists: Path
             return f"not carried out: {verb} is no command for a frontier"
 
 
-def _found(verb: Verb, arguments: dict[str, Any], frontier: Frontier) -> FoundUrls:
+def _value(value: Any) -> str:
+    """Return the value of a key in few words."""
+    text = compact_json(value)
+    return text if len(text) <= _SHOWN_VALUE else text[:_SHOWN_VALUE] + "…"
+
+
+def _found(verb: Verb, arguments: dict[str, Any], frontier: Frontier, database_url: str) -> FoundUrls:
+    if verb is Verb.SHOW_URL:
+        return history_of_url(frontier, database_url, arguments["url"])
     if verb is Verb.SHOW_QUEUE:
         return urls_of_host(frontier, arguments["host"])
     return urls_found(frontier, arguments["expression"], arguments["state"])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from admin.jobs.queues import host_content
+from admin.jobs.url_history import url_history
 from frontier.queue import Frontier
 from frontier.queues.entry import ENTRY_STATES, QueueEntry
 from frontier.queues.url_search import SearchTimeOver, TimedSearch
@@ -50,6 +51,14 @@ def urls_found(frontier: Frontier, expression: str, state: str) -> FoundUrls:
         is_whole = False
     more = "" if is_whole else " or more"
     return FoundUrls(f"{len(found)}{more} URLs found", _answer(found, is_whole=is_whole))
+
+
+def history_of_url(frontier: Frontier, database_url: str, url: str) -> FoundUrls:
+    """Return the history of a canonical URL: its visits, its captures here, and when it is visited again."""
+    found = url_history(frontier, database_url, url)
+    if found is None:
+        return FoundUrls(f"{url} is not known to the job")
+    return FoundUrls(f"{url}: {found.reason}", {"history": asdict(found)})
 
 
 def _answer(entries: list[QueueEntry], *, is_whole: bool) -> dict[str, Any]:

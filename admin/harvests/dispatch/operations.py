@@ -18,7 +18,7 @@ from admin.harvests.dispatch.channels import ChannelInput, ChannelView
 from admin.harvests.dispatch.harvesters import HarvesterView
 from admin.harvests.dispatch.job_domains import JobDomain
 from admin.harvests.dispatch.listing import JobLine, JobView, SampleView
-from admin.harvests.dispatch.queue_answers import HostLine, QueueAnswer
+from admin.harvests.dispatch.queue_answers import HostLine, JobEdits, QueueAnswer
 from admin.harvests.dispatch.steering import JobCommandInput, JobCommandView
 from admin.models.moments import InputMoment
 from admin.models.operation import InputModel, Operation, OutputModel, Page
@@ -203,8 +203,17 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "/jobs/{job_id}/queues/answers/{command_id}",
         Right.READ,
         queue_answers.show_answer,
-        "Show the URLs that a harvester found for a command show-queue or search-queues.",
+        "Show what a harvester found for a command show-queue, search-queues or show-url.",
         output=QueueAnswer,
+    ),
+    Operation(
+        "job.edits",
+        "GET",
+        "/jobs/{job_id}/edits",
+        Right.READ,
+        queue_answers.list_edits,
+        "Show the edits of a job's profile, and the patch that they make.",
+        output=JobEdits,
     ),
     Operation(
         "job.resubmit",

@@ -18,10 +18,13 @@ from admin.models.job_tables import JobCommand
 from admin.models.operation import OutputModel
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
+from frontier.definition.edits import ProfileEdit, patch_of
+from frontier.definition.heritrix.profile import yaml_text
 
 MOST_URLS: Final = 200
 """URLs in an answer."""
 _LONGEST: Final = 2_000
+_MOST_EDITS: Final = 1_000
 
 
 class HostLine(OutputModel):
@@ -53,6 +56,63 @@ class QueuedUrl(OutputModel):
     """The code with which the URL ended; 0 until it has ended."""
 
 
+class UrlCapture(OutputModel):
+    """The output has a capture of a URL in the collection of the job."""
+
+    time: str
+    status: int
+    kind: str
+    """Either response or revisit. A revisit has the payload of an earlier capture."""
+    mime: str
+    file: str
+    offset: int
+
+
+class UrlHistoryView(OutputModel):
+    """The output has the history of a URL of a job, as it was when the harvester answered."""
+
+    url: str
+    state: str
+    """waiting (until it is due), queued, resting (before a retry), visited (a visit goes on) or ended."""
+    due_seconds: float | None
+    """The time until the URL is due; 0 when it is due, None when it is not visited again."""
+    reason: str
+    """The reason of the next date in words."""
+    since_seconds: float | None
+    """The time since the last visit; None before the first one has ended."""
+    interval_seconds: int | None
+    visits: int
+    changes: int
+    unchanged_in_a_row: int
+    digest: str
+    recent: list[str]
+    """The results of the last visits, oldest first: new, changed, unchanged or failed."""
+    captures: list[UrlCapture]
+    """The newest captures, newest first."""
+    problem: str
+    """The reason why the captures could not be read."""
+
+
+class EditView(OutputModel):
+    """The output has one edit of the profile of a running job."""
+
+    time: Micros
+    by: str
+    key: str
+    before: Any
+    after: Any
+
+
+class JobEdits(OutputModel):
+    """The output has the edits of a job's profile, and the patch that they make."""
+
+    edits: list[EditView]
+    patch: str
+    """The values in force as a profile in YAML, which another profile can name in `extends`."""
+    removed: list[str]
+    """Lines of lists that were removed, which a patch can't do."""
+
+
 class QueueAnswer(OutputModel):
     """The output has the URLs that a harvester found in answer to a question."""
 
@@ -67,6 +127,8 @@ class QueueAnswer(OutputModel):
     urls: list[QueuedUrl]
     is_whole: bool
     """There are no more URLs than these."""
+    history: UrlHistoryView | None = None
+    """The history of the URL of a question show-url; None for another question, and for an unknown URL."""
 
 
 def list_queues(transaction: Transaction, job_id: int) -> list[HostLine]:
@@ -105,8 +167,28 @@ def latest_answer(transaction: Transaction, job_id: int) -> QueueAnswer | None:
     return None if row is None else _answer(row)
 
 
+def list_edits(transaction: Transaction, job_id: int) -> JobEdits:
+    """Return the edits of a job's profile that its harvester has carried out. Raises NotFound."""
+    transaction.require(Right.READ)
+    listing.show_job(transaction, job_id)
+    rows = transaction.session.scalars(
+        select(JobCommand).where(JobCommand.job_id == job_id, JobCommand.done.is_not(None)).order_by(JobCommand.id)
+    )
+    edits = [ProfileEdit.unpacked(text) for row in rows for text in (row.answer or {}).get("edits", ())]
+    patch = patch_of(edits)
+    return JobEdits(
+        edits=[EditView.model_validate(each) for each in edits],
+        patch=yaml_text(dict(patch.values), [f"Edits of job {job_id}"]),
+        removed=list(patch.removed),
+    )
+
+
 def stored_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the answer of a harvester as it is stored, within bounds."""
+    if isinstance(edits := answer.get("edits"), list):
+        return {"edits": [str(each) for each in edits[:_MOST_EDITS]]}
+    if isinstance(history := answer.get("history"), Mapping):
+        return {"urls": [], "is_whole": True, "history": UrlHistoryView.model_validate(history).model_dump()}
     urls = [_url(each) for each in list(answer.get("urls", ()))[:MOST_URLS] if isinstance(each, Mapping)]
     return {"urls": urls, "is_whole": bool(answer.get("is_whole", True))}
 
@@ -123,6 +205,7 @@ def _answer(row: JobCommand) -> QueueAnswer:
         outcome=row.outcome,
         urls=[QueuedUrl(**each) for each in answer.get("urls", ())],
         is_whole=bool(answer.get("is_whole", True)),
+        history=UrlHistoryView.model_validate(answer["history"]) if answer.get("history") else None,
     )
 
 

@@ -83,6 +83,8 @@ class PendingCommand:
     id: int
     verb: str
     arguments: Mapping[str, Any]
+    by: str = ""
+    """The person who gave the command."""
 
 
 def report_progress(
@@ -133,7 +135,7 @@ def report_progress(
         .order_by(JobCommand.id)
         .limit(100)
     )
-    return [PendingCommand(row.id, row.verb, dict(row.arguments)) for row in rows]
+    return [PendingCommand(row.id, row.verb, dict(row.arguments), row.created_by) for row in rows]
 
 
 def report_command(
@@ -144,7 +146,7 @@ def report_command(
     outcome: str,
     answer: Mapping[str, Any] | None = None,
 ) -> None:
-    """Note that a command was carried out, or why it was not. `answer` has the URLs that a question asked for."""
+    """Note that a command was carried out, or why it was not. `answer` is that to a question, or has edits."""
     job_of(transaction, job_id, token)
     row = transaction.session.get(JobCommand, command_id)
     if row is None or row.job_id != job_id:

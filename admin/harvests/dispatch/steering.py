@@ -19,13 +19,17 @@ from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 from archive.url import UrlError, canonical
+from frontier.definition.edits import edited
 from frontier.definition.groups import MAX_GROUPS, check_group_line
+from frontier.definition.job import JobError, Profile
+from frontier.definition.yaml_document import YamlRefused, read_document
 
 CANCELLED: Final = "cancelled by "
 """The error of a job that a person cancelled begins so."""
 _MOST_WAITING: Final = 100
 _MOST_URLS: Final = 1000
 _MOST_GROUP_TEXT: Final = 200_000
+_MOST_PROFILE_TEXT: Final = 100_000
 
 
 class Verb(StrEnum):
@@ -47,6 +51,8 @@ class Verb(StrEnum):
     DELETE_URLS = "delete-urls"
     SHOW_QUEUE = "show-queue"
     SEARCH_QUEUES = "search-queues"
+    EDIT_PROFILE = "edit-profile"
+    SHOW_URL = "show-url"
 
 
 class JobCommandInput(InputModel):
@@ -54,7 +60,7 @@ class JobCommandInput(InputModel):
 
     verb: Verb
     urls: tuple[str, ...] = ()
-    """For add-urls, which extends the scope, and for queue-urls and visit-now, which do not."""
+    """For add-urls, which extends the scope, and for queue-urls and visit-now, which do not. For show-url: one URL."""
     host: str = ""
     """For block-host, unblock-host and show-queue."""
     expression: str = ""
@@ -73,6 +79,8 @@ class JobCommandInput(InputModel):
     Null removes a limit."""
     groups: tuple[str, ...] = ()
     """For set-groups: all queue groups of the job, as in the key `groups` of a profile. None removes them."""
+    profile: str = ""
+    """For edit-profile: keys of a profile with their new values, in YAML, such as `robots: ignore`."""
     reason: str = ""
 
 
@@ -97,7 +105,7 @@ _LARGEST_LIMIT: Final = 2**53
 
 CAN_NOT_BE_UNDONE: Final = frozenset((Verb.STOP_AFTER_PAGE, Verb.STOP_NOW, Verb.ADD_REJECT, Verb.DELETE_URLS))
 """The site asks before it gives one of these commands."""
-QUESTIONS: Final = frozenset((Verb.SHOW_QUEUE, Verb.SEARCH_QUEUES))
+QUESTIONS: Final = frozenset((Verb.SHOW_QUEUE, Verb.SEARCH_QUEUES, Verb.SHOW_URL))
 """Commands that change nothing, and have an answer (`queue_answers`)."""
 OF_QUEUES: Final = QUESTIONS | {Verb.QUEUE_URLS, Verb.DELETE_URLS}
 """Commands of the page about the queues."""
@@ -229,6 +237,10 @@ def _arguments(given: JobCommandInput) -> dict[str, Any]:
             return {"domain": given.domain, "limits": _checked_limits(given.limits, _DOMAIN_LIMITS, "a domain")}
         case Verb.SET_GROUPS:
             return {"groups": _checked_groups(given.groups)}
+        case Verb.SHOW_URL:
+            return {"url": _checked_urls(given.urls[:1])[0]}
+        case Verb.EDIT_PROFILE:
+            return {"values": _checked_profile(given.profile)}
         case _:
             return {}
 
@@ -261,6 +273,20 @@ def _checked_groups(lines: tuple[str, ...]) -> list[str]:
     if problems:
         raise InvalidInput(*problems[:20])
     return good
+
+
+def _checked_profile(text: str) -> dict[str, Any]:
+    """Return the keys of a profile that are to be changed, nested. Raises InvalidInput."""
+    try:
+        values = read_document(text[: _MOST_PROFILE_TEXT + 1]).values()
+        if len(text) > _MOST_PROFILE_TEXT or not isinstance(values, dict) or not values:
+            raise JobError("these are no keys of a profile with values; write for example robots: ignore")
+        edited(Profile(), values)
+    except YamlRefused as error:
+        raise InvalidInput(*(Problem("profile", each.message, each.line) for each in error.problems[:20])) from error
+    except JobError as error:
+        raise InvalidInput(Problem("profile", str(error))) from error
+    return values
 
 
 def _checked_expression(expression: str) -> str:

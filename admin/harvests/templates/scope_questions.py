@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Self
+from dataclasses import replace
+from typing import Final
 
 from pydantic import Field
 
@@ -39,65 +40,10 @@ class ScopeQuestion(InputModel):
     via: str = Field("", description="page that has the link")
 
 
-class ScopeStepView(OutputModel):
-    """A step view has the own decision of one step."""
-
-    name: str
-    decision: str
-    """One of accept, reject and pass."""
-    reason: str
-    rule: str
-    is_built_in: bool
-    is_final: bool
-    """The step comes before the rules, so that no rule takes in a URL that the step rejects."""
-
-
-class HeldValueView(OutputModel):
-    """A held value view has a value that a sheet gives to a URL."""
-
-    key: str
-    value: Any
-    source: str
-
-
-class UrlExplanation(OutputModel):
-    """A URL explanation says what the scope decides about one URL, and why."""
-
-    url: str
-    hop_path: str
-    is_seed: bool
-    decision: str
-    """Either accept or reject."""
-    reason: str
-    """The reason of a rejection in one word."""
-    rule: str
-    """The rule that decided."""
-    canonical: str
-    surt: str
-    compared: str
-    """The form of the URL that the seen test compares."""
-    fingerprint: str
-    steps: list[ScopeStepView]
-    sheet_values: list[HeldValueView]
-
-    @classmethod
-    def of(cls, found: ScopeExplanation) -> Self:
-        """Return the view of an explanation. Rules that pass the URL are left out when there are many."""
-        is_long = len(found.steps) > _MOST_STEPS
-        steps = [each for each in found.steps if not is_long or each.is_built_in or each.decision != "pass"]
-        return cls.model_validate(
-            {
-                **{name: getattr(found, name) for name in cls.model_fields if name not in ("steps", "sheet_values")},
-                "steps": [ScopeStepView.model_validate(each) for each in steps[:_MOST_STEPS]],
-                "sheet_values": [HeldValueView.model_validate(each) for each in found.sheet_values],
-            }
-        )
-
-
 class ScopeAnswer(OutputModel):
     """An answer explains each URL of the question, in order."""
 
-    urls: list[UrlExplanation]
+    urls: list[ScopeExplanation]
     problems: list[str]
     """Why list files of the rules can't be used."""
 
@@ -112,8 +58,16 @@ def explain_scope(transaction: Transaction, given: ScopeQuestion) -> ScopeAnswer
         explainer = ScopeExplainer(located, [*seeds, *given.seeds])
     except JobError as error:
         raise InvalidInput(Problem("seeds", str(error))) from error
-    found = [explainer.explain(url, hop_path=given.hops, via=given.via or None) for url in given.urls]
-    return ScopeAnswer(urls=[UrlExplanation.of(each) for each in found], problems=list(explainer.list_problems()))
+    found = [_shortened(explainer.explain(url, hop_path=given.hops, via=given.via or None)) for url in given.urls]
+    return ScopeAnswer(urls=found, problems=list(explainer.list_problems()))
+
+
+def _shortened(found: ScopeExplanation) -> ScopeExplanation:
+    """Return an explanation without the rules that pass the URL, when there are many rules."""
+    if len(found.steps) <= _MOST_STEPS:
+        return found
+    steps = [each for each in found.steps if each.is_built_in or each.decision != "pass"]
+    return replace(found, steps=tuple(steps[:_MOST_STEPS]))
 
 
 def _problems(given: ScopeQuestion) -> list[Problem]:

@@ -79,6 +79,12 @@ def _limit(text: str) -> int | None:
     return int(value) if value > 0 else None
 
 
+def _kilobytes(text: str) -> int | None:
+    """Return the bytes of a limit in KB; None for no limit."""
+    found = _limit(text)
+    return None if found is None else 1024 * found
+
+
 def truth(text: str) -> bool:
     """Return the truth of `true` or `false`. Raises ValueError."""
     bare = text.strip().lower()
@@ -139,7 +145,8 @@ _BUDGET: Final = "queues of hosts take turns, and have no balance that is filled
 _PROCESS: Final = "this concerns the memory, files or threads of Heritrix's own process"
 _FETCH: Final = "the recording proxies fetch; see the settings [proxy] in docs/reference/settings.md"
 _HTTP: Final = "the visitors and proxies choose the protocol and these headers themselves"
-_LIMIT_KINDS: Final = "jobs have no limit of this kind; set limits.bytes, limits.urls or limits.host_pages"
+_NOVEL_URLS: Final = "new URLs are not counted apart; set quotas with urls or new_bytes"
+_OF_HOST: Final = "our queues are by host and port; at its quota a host is set aside"
 _LINKS: Final = "the extraction of links has no such choice; reject the links by `rules`"
 
 KEYS: Final[tuple[HeritrixKey, ...]] = (
@@ -202,18 +209,27 @@ KEYS: Final[tuple[HeritrixKey, ...]] = (
     ),
     HeritrixKey("crawlLimiter", "maxTimeSeconds", "mapped", "limits.seconds", "0 is no limit", "", _limit),
     *(
-        HeritrixKey("crawlLimiter", name, "not-mapped", "", "limits count duplicates, too; set limits.bytes")
-        for name in ("maxNovelBytes", "maxNovelUrls", "maxWarcNovelBytes", "maxWarcNovelUrls")
-    ),
-    HeritrixKey(
-        "quotaEnforcer", "hostMaxFetchSuccesses", "partly", "limits.host_pages",
-        "Heritrix counts all URLs of a host, and our limit counts its documents", "", _limit,
+        HeritrixKey("crawlLimiter", name, "mapped", "quotas.job new_bytes", "0 is no limit", "", _limit)
+        for name in ("maxNovelBytes", "maxWarcNovelBytes")
     ),
     *(
-        HeritrixKey("quotaEnforcer", f"{owner}Max{what}", "not-mapped", "", _LIMIT_KINDS)
+        HeritrixKey("crawlLimiter", name, "not-mapped", "", _NOVEL_URLS)
+        for name in ("maxNovelUrls", "maxWarcNovelUrls")
+    ),
+    *(
+        HeritrixKey("quotaEnforcer", f"{owner}Max{what}", "partly", f"quotas.host {kind}", _OF_HOST, "", read)
+        for what, kind, read in (
+            ("FetchSuccesses", "urls", _limit),
+            ("FetchResponses", "urls", _limit),
+            ("SuccessKb", "bytes", _kilobytes),
+            ("AllKb", "bytes", _kilobytes),
+            ("NovelKb", "new_bytes", _kilobytes),
+        )
         for owner in ("host", "server", "group")
-        for what in ("SuccessKb", "FetchResponses", "AllKb", "NovelKb", "NovelUrls", "FetchSuccesses")
-        if (owner, what) != ("host", "FetchSuccesses")
+    ),
+    *(
+        HeritrixKey("quotaEnforcer", f"{owner}MaxNovelUrls", "not-mapped", "", _NOVEL_URLS)
+        for owner in ("host", "server", "group")
     ),
     HeritrixKey("quotaEnforcer", "forceRetire", "ignored", "", "a host that has reached its limit is set aside"),
     HeritrixKey(

@@ -55,7 +55,8 @@ _OWN_NAME: Final = re.compile(r"heritrix/@VERSION@", re.I)
 _TABLES: Final = ("limits", "seen", "politeness", "headers")
 _ORDER: Final = (
     *("user_agent", "robots", "scope", "hops", "embed_hops", "speculative_hops", "redirect_hops", "max_path_segments"),
-    *("max_path_repeats", "max_links", "guessed_links", "rules", "sheets", "limits", "politeness", "seen", "headers"),
+    *("max_path_repeats", "max_links", "guessed_links", "rules", "sheets", "limits", "quotas"),
+    *("politeness", "seen", "headers"),
 )
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,100}", re.ASCII)
 _YAML_WORDS: Final = frozenset(("true", "false", "null", "on", "off", "yes", "no", "y", "n"))
@@ -93,6 +94,9 @@ class _Making:
 
     def put(self, key: str, value: Any) -> str:
         table, _, name = key.partition(".")
+        if table == "quotas":
+            self.values.setdefault(table, []).append(f"{name}={value}")
+            return f"{table}: {name}={value}"
         if name:
             self.values.setdefault(table, {})[name] = value
         else:

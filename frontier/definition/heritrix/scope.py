@@ -45,7 +45,16 @@ _LATE_FLAGS: Final = re.compile(r"\^?(?:\.\*)?(\(\?[imsx]+\))")
 _SEED_SCOPES: Final = {"SurtPrefixed": "prefix", "OnDomains": "domain", "OnHosts": "host"}
 _REJECTING: Final = frozenset(("TooManyHops", "TooManyPathSegments", "PathologicalPath", "SchemeNotInSet", "Reject"))
 _WITHOUT_ARGUMENT: Final = {"HasVia": "HasVia"}
-_OF_REGEX: Final = frozenset(("MatchesRegex", "NotMatchesRegex", "HopsPathMatchesRegex", "HasViaRegex"))
+_OF_REGEX: Final = frozenset(
+    (
+        *("MatchesRegex", "NotMatchesRegex", "HopsPathMatchesRegex", "HasViaRegex"),
+        *("ContentTypeMatchesRegex", "ContentTypeNotMatchesRegex"),
+        *("FetchStatusMatchesRegex", "FetchStatusNotMatchesRegex"),
+    )
+)
+_AFTER_ANSWER: Final = "decides whether the links of the answer are followed"
+_LEAST_STATUS: Final = 0
+_MOST_STATUS: Final = 600
 SECRET: Final = re.compile(r"passw|secret|credential|token|login", re.I)
 _SHOWN: Final = 200
 
@@ -259,6 +268,17 @@ def _take_kind(file: BeansFile, bean: Bean, name: str, decision: str, making: Sc
         case "SeedAccept" | "Seed":
             result = [making.add_rule(f"{decision} SeedAccept")] if making.rules or decision == "REJECT" else []
             making.add(name, "", "mapped", "" if result else "seeds are taken in by a built-in step", result, line)
+        case "IpAddressSet" | "FetchStatus" | "MatchesStatusCode" | "NotMatchesStatusCode":
+            _add_known(name, arguments, [f"{decision} {kind} {_known_arguments(bean)}"], making, line)
+        case "ResponseContentLength" | "ResourceNoLongerThan" | "ResourceLongerThan":
+            _add_known(name, arguments, [f"{decision} {kind} {_known_arguments(bean)}"], making, line)
+        case "ContentLength":
+            most = _number(bean, "contentLengthThreshold", -1)
+            if most < 0:
+                raise ValueError("the rule has no threshold, so that it takes all answers in; leave it out")
+            # Heritrix takes shorter answers in and rejects all others.
+            lines = [f"REJECT ResponseContentLength from={most}", f"ACCEPT ContentLength {most}"]
+            _add_known(name, arguments, lines, making, line)
         case "ViaSurtPrefixed":
             surts, _ = _surts(file, bean)
             if not surts:
@@ -267,12 +287,40 @@ def _take_kind(file: BeansFile, bean: Bean, name: str, decision: str, making: Sc
         case _ if kind in _OF_REGEX:
             value = bean.properties.get("regex")
             pattern = java_regex(value.text if isinstance(value, Text) else ".")
-            making.add(name, arguments, "mapped", "", [making.add_rule(f"{decision} {kind} {pattern}")], line)
+            _add_known(name, arguments, [f"{decision} {kind} {pattern}"], making, line)
         case _ if kind in _WITHOUT_ARGUMENT:
             making.add(name, "", "mapped", "", [making.add_rule(f"{decision} {kind}")], line)
         case _:
             why = HERITRIX_ONLY.get(kind) or "no rule of ours has this class; write its effect as other lines of rules"
             making.add(name, arguments, "not-mapped", why, line=line)
+
+
+def _add_known(name: str, arguments: str, lines: Iterable[str], making: ScopeMaking, line: int | None) -> None:
+    """Add lines of `rules`, and say so when they decide about the answer to a URL."""
+    results = [making.add_rule(each) for each in lines]
+    is_late = any(parse_rule(each.removeprefix("rules: ")).kind.needs == "answer" for each in results)
+    making.add(name, arguments, "mapped", _AFTER_ANSWER if is_late else "", results, line)
+
+
+def _known_arguments(bean: Bean) -> str:
+    """Return the arguments of a rule about addresses or about answers. Raises ValueError for a rule without any."""
+    match _kind(bean):
+        case "IpAddressSet":
+            found = " ".join(each.text.strip() for each in as_texts(bean.properties.get("ipAddresses")))
+        case "FetchStatus":
+            found = " ".join(each.text.strip() for each in as_texts(bean.properties.get("statusCodes")))
+        case "MatchesStatusCode" | "NotMatchesStatusCode":
+            least = _number(bean, "lowerBound", _LEAST_STATUS)
+            found = f"{least} {_number(bean, 'upperBound', _MOST_STATUS)}"
+        case "ResponseContentLength":
+            upper = bean.properties.get("upperBound")
+            found = f"from={_number(bean, 'lowerBound', 0)}" + (f" to={shown(upper)}" if upper is not None else "")
+        case _:
+            threshold = bean.properties.get("contentLengthThreshold")
+            found = shown(threshold) if threshold is not None else ""
+    if not found:
+        raise ValueError("the rule has no values in this file; add it to rules by hand")
+    return found
 
 
 def _take_all(decision: str, name: str, making: ScopeMaking, line: int | None) -> None:

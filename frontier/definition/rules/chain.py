@@ -16,7 +16,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final, Literal
 
-from frontier.definition.rules.kinds import HERITRIX_ONLY, RULE_KINDS, Find, Link, LinkFacts, Readers, RuleKind
+from frontier.definition.rules.kinds import (
+    HERITRIX_ONLY,
+    NOTHING_KNOWN,
+    RULE_KINDS,
+    Find,
+    KnownFacts,
+    Link,
+    LinkFacts,
+    Readers,
+    RuleKind,
+    RuleNeed,
+)
 from frontier.definition.rules.list_files import ListFileError, WatchedList
 from frontier.definition.rules.url_patterns import UrlPatterns
 
@@ -56,6 +67,17 @@ class RuleDecision:
     rule: str
     number: int
     """The place of the rule in the list, from 1."""
+    needs: RuleNeed | None = None
+    """The facts that the rule needs besides the link."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStep:
+    """A rule, or a run of rules that are alike, has made its own decision; None when it passes the link."""
+
+    name: str
+    decision: RuleDecision | None
+    needs: RuleNeed | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +106,21 @@ class RuleChain:
         self._patterns: list[UrlPatterns] = []
         self._files: list[WatchedList[Find]] = []
         self._groups = tuple(self._grouped())
+        self.needs = frozenset(line.kind.needs for line in self.lines if line.kind.needs is not None)
+        """The facts besides links that some of the rules need."""
 
     def __bool__(self) -> bool:
         return bool(self._groups)
 
-    def decide(self, link: Link) -> RuleDecision | None:
+    def decide(self, link: Link, known: KnownFacts = NOTHING_KNOWN) -> RuleDecision | None:
         """Return the decision of the last rule that decides about a link; None when all rules pass it."""
-        facts = LinkFacts(link)
+        facts = LinkFacts(link, known)
         for group in reversed(self._groups):
             if (found := group.find(facts)) is not None:
                 return _decision(group, found)
         return None
 
-    def steps(self, link: Link) -> Iterator[tuple[str, RuleDecision | None]]:
+    def steps(self, link: Link) -> Iterator[RuleStep]:
         """Yield each rule with its own decision, in order. Of many rules, neighbours that are alike are one step."""
         facts, chain = LinkFacts(link), self
         if len(self._groups) < len(self.lines) <= MOST_SHOWN_APART:
@@ -104,9 +128,10 @@ class RuleChain:
         for group in chain._groups:
             found = group.find(facts)
             more = f" (and {len(group.texts) - 1:,} more)" if len(group.texts) > 1 else ""
-            yield (
+            yield RuleStep(
                 f"rule {group.first}: {_shown(group.texts[0])}{more}",
                 _decision(group, found) if found is not None else None,
+                group.kind.needs,
             )
 
     def load_files(self) -> None:
@@ -210,7 +235,8 @@ def _decision(group: _Group, found: str) -> RuleDecision:
     number = group.numbers.get(found, group.first)
     text = group.texts[number - group.first]
     detail = f": {_shown(found)}" if found and found not in text else ""
-    return RuleDecision(group.decision, group.kind.reason, f"rule {number}: {_shown(text)}{detail}", number)
+    rule = f"rule {number}: {_shown(text)}{detail}"
+    return RuleDecision(group.decision, group.kind.reason, rule, number, group.kind.needs)
 
 
 def _shown(text: str) -> str:

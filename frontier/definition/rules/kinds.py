@@ -1,7 +1,7 @@
 """Each kind of rule says to which links it applies. Names and meanings are those of Heritrix's decide rules.
 
-A rule about an answer (status, type, length) has no counterpart here, since the scope decides before anything is
-fetched.
+A rule about addresses passes each link until the host's name was looked up, just before the visit. A rule about an
+answer (status, type, length) passes each link until the URL was fetched.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import regex
 
 from archive.url import UrlError, canonical
+from frontier.definition.networks import NetworkTable, read_network
 from frontier.definition.rules.list_files import ListFileError, WatchedList
 from frontier.definition.rules.pattern_index import is_plainly_valid
 from frontier.definition.rules.surts import SurtPrefixes, coerced, read_domain, read_host, read_surt
@@ -25,9 +26,14 @@ from frontier.definition.rules.url_shape import path_segments, repeats
 type Find = Callable[["LinkFacts"], str | None]
 """The function returns what of the rule applies to a link, which may be empty; None when the rule does not apply."""
 
+type RuleNeed = Literal["addresses", "answer"]
+"""A rule needs the addresses of the host, or the answer to the URL."""
+
 LONGEST_PATTERN: Final = 4_000
 LONGEST_PATH: Final = 1_000
 _NUMBER: Final = re.compile(r"[0-9]{1,6}", re.ASCII)
+_BYTES: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
+_STATUS: Final = re.compile(r"-?[0-9]{1,5}", re.ASCII)
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII)
 _END_OF_LINKS: Final = "LSM"
 _FILES: Final = {
@@ -58,13 +64,37 @@ class Link(Protocol):
     def is_seed(self) -> bool: ...
 
 
+@dataclass(frozen=True, slots=True)
+class FetchedAnswer:
+    """The answer to a URL, as rules need it."""
+
+    status: int
+    """The HTTP status, or a negative code of Heritrix."""
+    content_type: str
+    """Media type in lower case, without parameters; empty when unknown."""
+    size: int
+    """Bytes of the body on the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFacts:
+    """These facts are known of a link only later than its URL. None is unknown."""
+
+    addresses: Sequence[str] | None = None
+    answer: FetchedAnswer | None = None
+
+
+NOTHING_KNOWN: Final = KnownFacts()
+
+
 class LinkFacts:
     """Several rules ask for the same facts about a link, which are found once."""
 
-    __slots__ = ("_segments", "_surt", "_via", "link")
+    __slots__ = ("_segments", "_surt", "_via", "known", "link")
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, known: KnownFacts = NOTHING_KNOWN) -> None:
         self.link = link
+        self.known = known
         self._surt: str | None = None
         self._via: str | None = None
         self._segments: list[str] | None = None
@@ -123,6 +153,8 @@ class RuleKind:
     """Neighbours of this kind are looked up together."""
     has_file: bool = False
     """The argument is a file."""
+    needs: RuleNeed | None = None
+    """The facts without which the rule passes every link."""
 
     def found(self, item: Any) -> str:
         """Return what the test returns when it finds this part of the arguments."""
@@ -146,6 +178,48 @@ def _number(arguments: str) -> Sequence[int]:
     if not _NUMBER.fullmatch(arguments):
         raise ValueError(f"{arguments[:100]!r} is no whole number")
     return (int(arguments),)
+
+
+def _size(arguments: str) -> Sequence[int]:
+    if not _BYTES.fullmatch(arguments):
+        raise ValueError(f"{arguments[:100]!r} is no number of bytes")
+    return (int(arguments),)
+
+
+def _size_bounds(arguments: str) -> Sequence[tuple[int, int | None]]:
+    """Return the bounds of `from=N to=N`, of which one may be left out."""
+    found: dict[str, int] = {}
+    for word in _words(arguments):
+        name, _, value = word.partition("=")
+        if name not in ("from", "to") or not _BYTES.fullmatch(value):
+            raise ValueError(f"{word[:100]!r} is neither from=N nor to=N")
+        found[name] = int(value)
+    return ((found.get("from", 0), found.get("to")),)
+
+
+def _status(text: str) -> int:
+    if not _STATUS.fullmatch(text):
+        raise ValueError(f"{text[:100]!r} is no status")
+    return int(text)
+
+
+def _statuses(arguments: str) -> Sequence[int]:
+    return [_status(word) for word in _words(arguments)]
+
+
+def _status_bounds(arguments: str) -> Sequence[tuple[int, int]]:
+    words = _statuses(arguments)
+    if len(words) != 2:
+        raise ValueError(f"{arguments[:100]!r} has not two numbers")
+    return ((words[0], words[1]),)
+
+
+def _networks(arguments: str) -> Sequence[str]:
+    words = _words(arguments)
+    for word in words:
+        if read_network(word) is None:
+            raise ValueError(f"{word[:100]!r} is no address or network")
+    return words
 
 
 def _regex(arguments: str) -> Sequence[str]:
@@ -342,6 +416,84 @@ def _by_source(items: Sequence[Any], _: Readers) -> Find:
     return lambda facts: facts.link.source if facts.link.source in seeds else None
 
 
+def _by_address(items: Sequence[Any], _: Readers) -> Find:
+    table = NetworkTable[str]()
+    for item in items:
+        if (network := read_network(item)) is not None:
+            table.put(network, item)
+
+    def find(facts: LinkFacts) -> str | None:
+        for address in facts.known.addresses or ():
+            if any(True for _ in table.found(address)):
+                return address
+        return None
+
+    return find
+
+
+def _of_answer(test: Callable[[FetchedAnswer, Any], str | None]) -> Callable[[Sequence[Any], Readers], Find]:
+    """Return the maker of a rule that has one argument, and is about the answer."""
+
+    def make(items: Sequence[Any], _: Readers) -> Find:
+        return lambda facts: None if facts.known.answer is None else test(facts.known.answer, items[0])
+
+    return make
+
+
+def _answer_matches(
+    value: Callable[[FetchedAnswer], str], *, opposite: bool = False
+) -> Callable[[Sequence[Any], Readers], Find]:
+    """Return the maker of a rule whose expression matches a text of the answer, or does not with `opposite`."""
+
+    def make(items: Sequence[Any], readers: Readers) -> Find:
+        readers.patterns.append(patterns := UrlPatterns(items, whole=True))
+
+        def find(facts: LinkFacts) -> str | None:
+            if facts.known.answer is None:
+                return None
+            text = value(facts.known.answer)
+            return text if (patterns.first_found(text) is None) is opposite else None
+
+        return find
+
+    return make
+
+
+def _by_status(items: Sequence[Any], _: Readers) -> Find:
+    statuses = frozenset(items)
+
+    def find(facts: LinkFacts) -> str | None:
+        answer = facts.known.answer
+        return str(answer.status) if answer is not None and answer.status in statuses else None
+
+    return find
+
+
+def _in_status_bounds(answer: FetchedAnswer, bounds: tuple[int, int]) -> str | None:
+    return str(answer.status) if bounds[0] <= answer.status <= bounds[1] else None
+
+
+def _outside_status_bounds(answer: FetchedAnswer, bounds: tuple[int, int]) -> str | None:
+    return None if bounds[0] <= answer.status <= bounds[1] else str(answer.status)
+
+
+def _below_size(answer: FetchedAnswer, most: int) -> str | None:
+    return f"{answer.size} bytes" if answer.size < most else None
+
+
+def _to_size(answer: FetchedAnswer, most: int) -> str | None:
+    return f"{answer.size} bytes" if answer.size <= most else None
+
+
+def _over_size(answer: FetchedAnswer, most: int) -> str | None:
+    return f"{answer.size} bytes" if answer.size > most else None
+
+
+def _in_size_bounds(answer: FetchedAnswer, bounds: tuple[int, int | None]) -> str | None:
+    least, most = bounds
+    return f"{answer.size} bytes" if least <= answer.size and (most is None or answer.size <= most) else None
+
+
 RULE_KINDS: Final = (
     RuleKind(
         "All", "all", "", "every URL", _nothing, _when(lambda _facts, _: True), ("Accept", "Reject")
@@ -428,22 +580,60 @@ RULE_KINDS: Final = (
         _when(lambda facts, _: facts.link.hop_path.endswith("P")), ("Prerequisite",),
     ),
     RuleKind("SourceSeed", "source", "SEED…", "URLs that were found from these seeds", _urls, _by_source),
+    RuleKind(
+        "IpAddressSet", "address", "ADDRESS…",
+        "URLs of hosts with one of these addresses, or an address in one of these networks", _networks, _by_address,
+        needs="addresses",
+    ),
+    RuleKind(
+        "ContentTypeMatchesRegex", "content-type", "REGEX",
+        "answers whose media type the expression matches, such as `video/.*`", _regex,
+        _answer_matches(lambda answer: answer.content_type), needs="answer",
+    ),
+    RuleKind(
+        "ContentTypeNotMatchesRegex", "content-type", "REGEX",
+        "answers whose media type the expression does not match", _regex,
+        _answer_matches(lambda answer: answer.content_type, opposite=True), needs="answer",
+    ),
+    RuleKind("FetchStatus", "status", "STATUS…", "answers with one of these statuses", _statuses, _by_status,
+             needs="answer"),
+    RuleKind(
+        "MatchesStatusCode", "status", "FROM TO", "answers with a status from the first number to the second",
+        _status_bounds, _of_answer(_in_status_bounds), needs="answer",
+    ),
+    RuleKind(
+        "NotMatchesStatusCode", "status", "FROM TO", "answers with a status outside these bounds", _status_bounds,
+        _of_answer(_outside_status_bounds), needs="answer",
+    ),
+    RuleKind(
+        "FetchStatusMatchesRegex", "status", "REGEX", "answers whose status the expression matches, such as `5..`",
+        _regex, _answer_matches(lambda answer: str(answer.status)), ("FetchStatusMatches",), needs="answer",
+    ),
+    RuleKind(
+        "FetchStatusNotMatchesRegex", "status", "REGEX", "answers whose status the expression does not match", _regex,
+        _answer_matches(lambda answer: str(answer.status), opposite=True), ("FetchStatusNotMatches",), needs="answer",
+    ),
+    RuleKind(
+        "ContentLength", "size", "BYTES", "answers with fewer bytes", _size, _of_answer(_below_size), needs="answer"
+    ),
+    RuleKind(
+        "ResponseContentLength", "size", "from=BYTES to=BYTES", "answers with so many bytes, both bounds included",
+        _size_bounds, _of_answer(_in_size_bounds), needs="answer",
+    ),
+    RuleKind(
+        "ResourceNoLongerThan", "size", "BYTES", "answers with at most so many bytes", _size, _of_answer(_to_size),
+        needs="answer",
+    ),
+    RuleKind(
+        "ResourceLongerThan", "size", "BYTES", "answers with more bytes", _size, _of_answer(_over_size), needs="answer"
+    ),
 )  # fmt: skip
 """All kinds of rules."""
-_ANSWER: Final = "it asks for the answer to the URL, and the scope decides before anything is fetched"
 HERITRIX_ONLY: Final = {
-    "IpAddressSet": "the frontier looks up no names, and knows no addresses; list hosts by OnHosts or SurtListFile",
-    "ExternalGeoLocation": "the frontier looks up no names; list hosts by OnHosts or SurtListFile",
+    "ExternalGeoLocation": "we have no places of addresses; list networks by IpAddressSet, or hosts by OnHosts",
     "Scripted": "profiles have no programs; write the test as regular expressions",
     "ClassKeyMatchesRegex": "queues are by host; write MatchesRegex with the host",
-    **dict.fromkeys(
-        (
-            *("MatchesStatusCode", "NotMatchesStatusCode", "FetchStatusMatchesRegex", "FetchStatusNotMatchesRegex"),
-            *("FetchStatus", "ContentTypeMatchesRegex", "ContentTypeNotMatchesRegex", "ContentLength"),
-            *("ResponseContentLength", "ResourceNoLongerThan", "ResourceLongerThan", "IdenticalDigest"),
-            "Compressibility",
-        ),
-        _ANSWER,
-    ),
-}  # fmt: skip
+    "IdenticalDigest": "the links of an unchanged answer are all known, and none of them is queued again",
+    "Compressibility": "bodies are not compressed for a test; write ContentTypeMatchesRegex or ResourceLongerThan",
+}
 """Rules of Heritrix that have no counterpart, with the reason or the remedy."""

@@ -81,3 +81,20 @@ def test_a_user_agent_without_a_contact_begins_no_crawl(tmp_path: Path) -> None:
     code, _, error = run("crawl", "http://example.org/", "--home", str(tmp_path), "--user-agent", "Ours/1")
     assert code == 2
     assert "user_agent = 'Ours/1' has no contact" in error
+
+
+def test_rules_that_wait_and_sheets_by_address_are_shown(tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        "rules:\n  - REJECT ContentTypeMatchesRegex video/.*\nsheets:\n  - address:127.0.0.0/8 min_delay_seconds=20\n"
+    )
+    words = ("--home", str(tmp_path), "--profile", str(file))
+    code, text, _ = run("scope", "explain", *words, "--seed", "http://localhost/", "http://localhost/a")
+    assert code == 0
+    assert (
+        "pass  rule 1: REJECT ContentTypeMatchesRegex video/.*, which decides when the URL has been fetched\n" in text
+    )
+    assert text.endswith("  a rule may reject the URL when the URL has been fetched\n")
+    _, text, _ = run("profile", "show", *words, "--url", "http://127.0.0.9/")
+    (line,) = [line for line in text.splitlines() if line.startswith("min_delay_seconds")]
+    assert line.split()[1:4] == ["20.0", "sheet", "1:"]

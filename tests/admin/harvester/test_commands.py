@@ -46,7 +46,7 @@ def test_each_command_does_what_it_says(frontier: Frontier) -> None:
     assert "left out" in carry_out(command("add-reject", expression="/new$"), frontier).text
     assert carry_out(command("set-limits", limits={"urls": None}), frontier).text == "limits in force: none"
     now = carry_out(command("visit-now", urls=["http://example.org/", "http://example.org/new"]), frontier).text
-    assert now == "2 of 2 URLs are visited next"
+    assert now == "1 of 2 URLs are visited next; not visited: http://example.org/new: excluded"
     groups = ["shop *.example.org parallel=1", "rest *.org delay=2"]
     assert carry_out(command("set-groups", groups=groups), frontier).text == "queue groups in force: shop, rest"
     assert carry_out(command("set-groups", groups=["a list:b delay=2"]), frontier).text.startswith("not carried out: ")

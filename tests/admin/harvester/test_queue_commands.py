@@ -13,15 +13,18 @@ from support.processes.waiting import until
 from support.stores.real_frontier import Bench
 
 from admin.harvester.running import queue_questions
-from admin.harvester.running.operator_commands import carry_out
-from admin.harvests.dispatch.queue_answers import list_queues, show_answer
+from admin.harvester.running.operator_commands import CommandOutcome, carry_out
+from admin.harvests.dispatch.queue_answers import list_queues, show_answer, stored_answer
 from admin.harvests.dispatch.reports import PendingCommand
 from admin.harvests.dispatch.steering import Verb
 from admin.models.job_tables import JobStatus
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings
-from frontier.definition.job import Profile
+from frontier.definition.edits import ProfileEdit
+from frontier.definition.job import Profile, RevisitRules
 from frontier.definition.scope import Candidate
+from frontier.lease import Lease
+from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
 
 
@@ -71,6 +74,41 @@ def test_a_search_ends_after_its_time(frontier: Frontier, monkeypatch: pytest.Mo
     monkeypatch.setattr(queue_questions, "SECONDS", 0.0)
     found = carry_out(PendingCommand(1, Verb.SEARCH_QUEUES, {"expression": "nowhere", "state": ""}), frontier)
     assert found.text == "0 or more URLs found"
+
+
+def test_an_edit_tells_its_change_and_a_bad_one_changes_nothing(frontier: Frontier) -> None:
+    values = {"politeness": {"min_delay_seconds": 7}, "quotas": ["host urls=5"]}
+    done = carry_out(PendingCommand(1, Verb.EDIT_PROFILE, {"values": values}, "mia"), frontier)
+    assert done.text == 'politeness.min_delay_seconds: null → 7.0; quotas: [] → ["host urls=5"]'
+    assert done.answer is not None
+    assert [ProfileEdit.unpacked(each).by for each in done.answer["edits"]] == ["mia", "mia"]
+    again = carry_out(PendingCommand(1, Verb.EDIT_PROFILE, {"values": values}, "mia"), frontier)
+    assert (again.text, again.answer) == ("the profile has these values already", None)
+    bad = carry_out(PendingCommand(1, Verb.EDIT_PROFILE, {"values": {"scope": "any"}}, "mia"), frontier)
+    assert bad.text.startswith("not carried out: 'scope' can't be edited")
+    limits = carry_out(PendingCommand(1, Verb.SET_LIMITS, {"limits": {"urls": 9}}, "ben"), frontier)
+    assert limits.answer is not None
+    assert len(limits.answer["edits"]) == 1
+
+
+def test_the_history_of_a_url_has_its_reason(bench: Bench, settings: Settings) -> None:
+    rules = RevisitRules(mode="adaptive", interval_seconds=7_200)
+    frontier = bench.frontier(profile=Profile(scope="host", revisit=rules), name="again")
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+
+    def history(url: str) -> CommandOutcome:
+        command = PendingCommand(1, Verb.SHOW_URL, {"url": url})
+        return carry_out(command, frontier, database_url=settings.database_url)
+
+    assert history(lease.url).text.endswith(": a visit goes on")
+    frontier.finish(lease, VisitOutcome(200, digest="0" * 16))
+    found = history(lease.url)
+    assert found.text.endswith(": the first interval is 02:00:00")
+    assert found.answer is not None
+    kept = stored_answer(found.answer)["history"]
+    assert (kept["state"], kept["interval_seconds"], kept["recent"]) == ("waiting", 7_200, ["new"])
+    assert history("http://example.org/unknown").text.endswith("is not known to the job")
 
 
 def test_the_queues_of_a_running_job_are_seen_and_changed(settings: Settings, admin: Admin) -> None:

@@ -185,3 +185,58 @@ def test_a_seed_that_is_no_url_is_one_line(home: Path) -> None:
     refused = _job(home, "add-seed", JOB, "example.org")
     assert refused.returncode == 2
     assert "it has no scheme; write http://example.org/" in refused.stderr
+
+
+def test_a_running_job_is_edited_and_its_edits_are_a_patch(home: Path, site: ChainSite, tmp_path: Path) -> None:
+    site.hold("/1")
+    with _crawl(home, site.url) as crawl:
+        _asked(site, "/1")
+        told = _job(home, "edit", JOB, "politeness.min_delay_seconds=0.5", "quotas+=host urls=3", "robots=obey")
+        assert told.returncode == 0, told.stderr
+        assert "politeness.min_delay_seconds: 0.0 -> 0.5" in told.stdout
+        refused = _job(home, "edit", JOB, "scope=any")
+        assert refused.returncode == 2
+        assert "can't be edited while a job runs" in refused.stderr
+        site.let_go("/1")
+        crawl.ended()
+    summary = crawl.line(event="summary")
+    assert (summary["status"], summary["reason"]) == ("limit", "quotas: host urls, on 1 host")
+    assert any("set aside (quotas: host urls reached)" in line for line in summary["missing"])
+    log = (Path(summary["folder"]) / "operator.log").read_text("utf-8").splitlines()
+    noted = {line["key"]: (line.get("from"), line["to"]) for line in map(json.loads, log)}
+    assert noted["quotas"] == ([], ["host urls=3"])
+
+    patch = tmp_path / "patch.yaml"
+    patch.write_text(_job(home, "edits", JOB, "--patch").stdout, "utf-8")
+    assert "min_delay_seconds: 0.5" in patch.read_text("utf-8")
+    checked = subprocess.run(
+        [sys.executable, "-m", "admin.cli", "profile", "check", str(patch)],
+        capture_output=True, text=True, cwd=ROOT, timeout=100, check=False,
+    )  # fmt: skip
+    assert checked.returncode == 0, checked.stderr
+    asked = len(site.asked)
+    raised = _job(home, "edit", JOB, "quotas-=host urls=3", "--json")
+    assert json.loads(raised.stdout)["after"] == []
+    with _crawl(home, site.url) as again:
+        assert again.ended() == 0, again.stderr
+    assert again.line(event="summary")["status"] == "finished"
+    assert len(site.asked) > asked
+
+
+def test_new_bytes_of_the_log_reach_the_quota(home: Path, site: ChainSite, tmp_path: Path) -> None:
+    profile = tmp_path / "quota.yaml"
+    profile.write_text("quotas:\n  - host new_bytes=1\n", "utf-8")
+    site.hold("/1")
+    with _crawl(home, site.url, "--profile", str(profile)) as crawl:
+        _asked(site, "/1")
+
+        def told_of_bytes() -> bool:
+            found = json.loads(_job(home, "status", JOB, "--json").stdout)
+            return int(found.get("urls", 0)) > 0
+
+        until(told_of_bytes, what="a line of crawl.log in the view", within=60)
+        site.let_go("/1")
+        crawl.ended()
+    summary = crawl.line(event="summary")
+    assert summary["status"] == "limit"
+    assert summary["reason"] == "quotas: host new_bytes, on 1 host"

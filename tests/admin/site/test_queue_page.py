@@ -20,6 +20,9 @@ from admin.models.database import Database
 from admin.models.job_tables import HarvesterState, JobCommand
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
+from frontier.definition.edits import edited, edits_between
+from frontier.definition.job import Profile
+from frontier.definition.yaml_document import read_document
 
 HOSTILE = '"><script>alert(1)</script>'
 
@@ -102,6 +105,52 @@ def test_a_question_is_answered_with_the_next_report(
     assert [host["queued"] for host in hosts] == [7, 0]
 
 
+def test_the_history_of_a_url_is_shown_with_its_captures(
+    sqlite_database: Database, client: httpx.Client, job: tuple[int, str]
+) -> None:
+    url = "http://example.org/news"
+    assert _give(client, job[0], verb="show-url", url=url).headers["Location"] == f"/jobs/{job[0]}/queues"
+    capture = {"time": "2026-11-21T08:15:00Z", "status": 200, "kind": "response", "mime": HOSTILE, "file": "a.warc.gz"}
+    history = {
+        "url": url, "state": "waiting", "due_seconds": 3600.0, "since_seconds": 60.0, "interval_seconds": 3660,
+        "reason": "the URL had changed, so that the interval became 20% shorter: 01:01:00", "visits": 3, "changes": 2,
+        "unchanged_in_a_row": 0, "digest": "", "recent": ["new", "changed", "changed"], "problem": "",
+        "captures": [{**capture, "offset": 7}],
+    }  # fmt: skip
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        newest = transaction.session.scalars(select(JobCommand.id).order_by(JobCommand.id.desc())).first()
+        assert newest is not None
+        report_command(transaction, *job, newest, "told", {"history": history})
+    text = client.get(f"/jobs/{job[0]}/queues/answer").text
+    for wanted in ("20% shorter", "new changed changed", "a.warc.gz:7", "3, with 2 changes"):
+        assert wanted in text
+    assert "<script>alert" not in text
+    found = client.get(f"/api/v1/jobs/{job[0]}/queues/answers/{newest}").json()
+    assert found["history"]["captures"][0]["file"] == "a.warc.gz"
+
+
+def test_edits_are_asked_for_listed_and_exported(
+    sqlite_database: Database, client: httpx.Client, job: tuple[int, str]
+) -> None:
+    profile = "robots: ignore\npoliteness:\n  min_delay_seconds: 10\nsheets:\n  - org,example)/shop max_links=5\n"
+    assert _give(client, job[0], verb="edit-profile", profile=profile).status_code == 303
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        row = transaction.session.scalars(select(JobCommand).order_by(JobCommand.id.desc())).first()
+        assert row is not None
+        assert row.arguments["values"]["politeness"] == {"min_delay_seconds": 10}
+        after = edited(Profile(), row.arguments["values"])
+        edits = edits_between(Profile(), after, by=row.created_by, time=1_790_000_000_000_000)
+        report_command(transaction, *job, row.id, "done", {"edits": [each.packed() for each in edits]})
+    text = client.get(f"/jobs/{job[0]}/edits").text
+    assert "politeness.min_delay_seconds" in text
+    assert f'href="/jobs/{job[0]}/edits"' in client.get(f"/jobs/{job[0]}").text
+    found = client.get(f"/api/v1/jobs/{job[0]}/edits").json()
+    assert {each["key"]: (each["before"], each["after"]) for each in found["edits"]}["robots"] == (None, "ignore")
+    patch = client.get(f"/jobs/{job[0]}/edits.yaml").text
+    assert patch == found["patch"]
+    assert edited(Profile(), read_document(patch).values()) == after
+
+
 def test_a_deletion_is_asked_first_and_all_changes_are_audited(
     sqlite_database: Database, client: httpx.Client, job: tuple[int, str]
 ) -> None:
@@ -132,6 +181,7 @@ def test_a_deletion_is_asked_first_and_all_changes_are_audited(
         ({"verb": "queue-urls"}, "0 URLs were given"),
         ({"verb": "show-queue", "host": "a/b"}, "is no host"),
         ({"verb": "search-queues", "expression": "x", "state": "done"}, "state"),
+        ({"verb": "show-url", "url": "no url"}, "no url"),
     ],
 )
 def test_what_can_not_be_used_stands_beside_its_field(
@@ -148,3 +198,24 @@ def test_a_reader_sees_the_hosts_and_changes_nothing(site: RunningSite, job: tup
         text = reader.get(f"/jobs/{job[0]}/queues").text
         assert "dead.test" in text
         assert "Show its URLs" not in text
+
+
+@pytest.mark.parametrize(
+    ("profile", "said"),
+    [
+        ("scope: any", "be edited while a job runs"),
+        ("robots: [1", "problem"),
+        ("- robots", "no table of keys and values"),
+        ("", "no keys of a profile"),
+        ("quotas:\n  - hosts urls=1", "write for example"),
+        (f"sheets:\n  - 'example.org robots={HOSTILE}'", "is no value of robots"),
+    ],
+)
+def test_an_edit_that_can_not_be_used_stands_beside_its_field(
+    client: httpx.Client, job: tuple[int, str], profile: str, said: str
+) -> None:
+    answer = send_form(client, f"/jobs/{job[0]}", f"/jobs/{job[0]}/command", verb="edit-profile", profile=profile)
+    assert answer.status_code == 422
+    assert said in answer.text
+    assert "<script>alert" not in answer.text
+    assert "Change the running job" in answer.text

@@ -519,3 +519,45 @@ def test_a_job_with_firefox_can_not_keep_the_caches_of_its_sites(fleet: Fleet, r
 
     with pytest.raises(BrowserMissing, match=r"browser_cache = 'site'.*write browser_cache: cold, or engine: chromium"):
         harvest(settings, fleet, redis_url)
+
+
+def test_links_of_an_answer_that_a_rule_rejects_are_not_followed(
+    fleet: Fleet, redis_url: str, origin: RawOrigin
+) -> None:
+    origin.script("/", page("<a href=/print>print</a><a href=/big>big</a>"))
+    origin.script("/print", document(b"<a href=/from-print>x</a>", "application/xhtml+xml"))
+    origin.script("/big", page("<a href=/from-big>x</a>" + "x" * 3000))
+    settings = quick(fleet)
+    rules = ("REJECT ContentTypeMatchesRegex application/xhtml.*", "REJECT ResourceLongerThan 2000")
+    frontier = opened(settings, redis_url, [origin.url("/")], robots="ignore", rules=rules)
+    log_dir = fleet.home / "logs" / frontier.job.collection
+
+    harvest(settings, fleet, redis_url, concurrency=1, log_dir=str(log_dir))
+
+    assert origin.asked("/print")
+    assert origin.asked("/big")
+    assert not origin.asked("/from-print")
+    assert not origin.asked("/from-big")
+    lines = [line.split() for line in (log_dir / "crawl.log").read_text("utf-8").splitlines()]
+    noted = {note: line[3] for line in lines for note in line[11].split(",") if note.startswith("links-rejected:")}
+    assert noted == {"links-rejected:content-type": origin.url("/print"), "links-rejected:size": origin.url("/big")}
+    assert frontier.reports.progress().rejected["content-type"] == 1
+    assert fleet.proxy.records(frontier.job.collection).of(origin.url("/print"), "response"), "the answer is archived"
+    frontier.close()
+
+
+def test_a_url_whose_host_has_a_rejected_address_is_not_visited(
+    fleet: Fleet, redis_url: str, origin: RawOrigin
+) -> None:
+    settings = quick(fleet)
+    rules = ("REJECT IpAddressSet 127.0.0.0/8 ::1",)
+    frontier = opened(settings, redis_url, [origin.url("/")], robots="ignore", rules=rules)
+    log_dir = fleet.home / "logs" / frontier.job.collection
+
+    harvest(settings, fleet, redis_url, concurrency=1, log_dir=str(log_dir))
+
+    assert not origin.asked("/")
+    (line,) = [line.split() for line in (log_dir / "crawl.log").read_text("utf-8").splitlines()]
+    assert (line[1], line[3], line[11]) == ("-5000", origin.url("/"), "rejected:address")
+    assert frontier.reports.progress().excluded == 1
+    frontier.close()

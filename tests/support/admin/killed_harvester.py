@@ -57,7 +57,7 @@ def main(point: str, home: Path | None, settings_file: Path | None, **given: Any
     flags = {"proxy.allow_private": given["allow_private"], "proxy.resolve": resolve_table(given["resolve"])}
     settings = load_settings(home, settings_file, flags)
     (settings.home / "logs").mkdir(parents=True, exist_ok=True)
-    logs.to_file(settings.home / "logs" / "harvester.log", settings.logs.format)
+    logs.to_file(settings.home / "logs" / "harvester.log", settings.logs)
 
     def at(step: JobStep) -> None:
         if step == point:

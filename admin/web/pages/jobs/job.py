@@ -28,6 +28,7 @@ _JOB_LIMITS: Final = ("urls", "pages", "bytes", "seconds", "host_pages")
 _DOMAIN_LIMITS: Final = ("objects", "bytes")
 _COMMAND_FIELDS: Final = (
     *("urls", "host", "expression", "domain", "groups", "reason", "priority", "force", "state", "page"),
+    *("url", "profile"),
     *(f"max_{name}" for name in _DOMAIN_LIMITS),
     *(f"job_{name}" for name in _JOB_LIMITS),
 )
@@ -116,6 +117,26 @@ def queues(number: int) -> Response:
 def queue_answer(number: int) -> Response:
     """Show the part of the page of the queues that has the answer."""
     return page("jobs/queue_answer.html", **_queue_values(number))
+
+
+@BLUEPRINT.get("/<int:number>/edits", endpoint="edits")
+@needs(Right.READ)
+def edits(number: int) -> Response:
+    """Show who changed which keys of the profile of a job, from what and to what, and the patch that this makes."""
+    with reading() as opened:
+        job = listing.show_job(opened, number)
+        found = queue_answers.list_edits(opened, number)
+    return page("jobs/edits.html", job=job, found=found)
+
+
+@BLUEPRINT.get("/<int:number>/edits.yaml", endpoint="edits_yaml")
+@needs(Right.READ)
+def edits_yaml(number: int) -> Response:
+    """Return the patch for download."""
+    with reading() as opened:
+        text = queue_answers.list_edits(opened, number).patch
+    headers = {"Content-Disposition": f'attachment; filename="job-{number}-edits.yaml"'}
+    return Response(text, content_type="application/yaml; charset=utf-8", headers=headers)
 
 
 @BLUEPRINT.get("/<int:number>/pictures/<int:picture>", endpoint="picture")
@@ -215,6 +236,8 @@ def command(number: int) -> Response:
     is_of_domain = request.form.get("verb") == Verb.SET_DOMAIN_LIMITS
     prefix, names = ("max", _DOMAIN_LIMITS) if is_of_domain else ("job", _JOB_LIMITS)
     places = {f"limits.{name}": f"{prefix}_{name}" for name in names}
+    if request.form.get("verb") == Verb.SHOW_URL:
+        places["urls"] = "url"
     form = Form(dict.fromkeys(("verb", *_COMMAND_FIELDS), ""), places=places)
     is_confirmed = request.form.get("confirmed") == "yes"
     asked: list[JobCommandInput] = []
@@ -321,6 +344,10 @@ def _command_of(sent: dict[str, Any]) -> dict[str, Any]:
         values["urls"] = tuple(line.strip() for line in sent["urls"].splitlines() if line.strip())
     if values["verb"] == Verb.SET_GROUPS:
         values["groups"] = tuple(line.strip() for line in sent.get("groups", "").splitlines() if line.strip())
+    if sent.get("profile", "").strip():
+        values["profile"] = sent["profile"]
+    if values["verb"] == Verb.SHOW_URL:
+        values["urls"] = (sent.get("url", "").strip(),)
     for name in ("host", "expression", "domain", "priority", "state"):
         if sent.get(name, "").strip():
             values[name] = sent[name].strip()

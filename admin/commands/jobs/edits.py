@@ -1,0 +1,173 @@
+"""The commands `job edit` and `job edits` change the profile of a job while it runs, and tell what was changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from admin.commands.jobs.steering import complete_job, steering_errors, target_of
+from admin.options import InputError, common
+
+if TYPE_CHECKING:
+    from frontier.definition.edits import ProfileEdit
+    from frontier.definition.job import Profile
+
+_NAME = click.argument("name", shell_complete=complete_job)
+_LISTS: Final = ("sheets", "quotas", "groups")
+
+
+@click.command("edit")
+@common
+@_NAME
+@click.argument("changes", nargs=-1, metavar="CHANGE…")
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Profile whose keys are set, such as a patch of `job edits`.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per edit.")
+def edit(
+    home: Path | None, settings_file: Path | None, name: str, changes: tuple[str, ...], file: Path | None, as_json: bool
+) -> None:
+    """Change keys of the profile of a job while it runs, or before it goes on.
+
+    CHANGE is KEY=VALUE, such as politeness.min_delay_seconds=10, robots=ignore or limits.urls=null. For the lists
+    sheets, quotas and groups, KEY+=LINE adds a line, and KEY-=LINE removes one, such as
+    "sheets+=example.org min_delay_seconds=20". Other keys that can be edited are least_delays and max_links.
+
+    All workers obey from their next URL on, and the edits hold after a restart. Visits and pauses in progress end as
+    they would have ended.
+    """
+    from admin.jobs import queues
+    from frontier.definition.job import JobError
+
+    if not changes and file is None:
+        raise InputError("there is no change; write for example politeness.min_delay_seconds=10")
+    with steering_errors():
+        target = target_of(home, settings_file, name)
+        with queues.opened(target) as frontier:
+            try:
+                profile = frontier.stored_job().profile
+                values = _merged(_of_file(file, profile), _of_changes(changes, profile))
+                edits = queues.edit(target, frontier, values)
+            except JobError as error:
+                raise InputError(str(error)) from error
+    _print(edits, as_json=as_json)
+    if not edits and not as_json:
+        click.echo(f"{target.name} has these values already")
+
+
+@click.command("edits")
+@common
+@_NAME
+@click.option("--patch", is_flag=True, help="Print the edits as a profile, which others can name in `extends`.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per edit.")
+def edits(home: Path | None, settings_file: Path | None, name: str, patch: bool, as_json: bool) -> int:
+    """Show who changed which keys of the profile of a job, when, from what and to what.
+
+    With --patch, the values in force are printed as a profile. Exit code 1 when an edit has removed lines of a list,
+    which a patch can't do; they are named.
+    """
+    from admin.jobs import queues
+    from frontier.definition.edits import patch_of
+    from frontier.definition.heritrix.profile import yaml_text
+
+    with steering_errors():
+        target = target_of(home, settings_file, name)
+        with queues.opened(target) as frontier:
+            found = frontier.edits()
+    if not patch:
+        _print(found, as_json=as_json)
+        if not found and not as_json:
+            click.echo(f"the profile of {target.name} was not edited")
+        return 0
+    made = patch_of(found)
+    click.echo(yaml_text(dict(made.values), [f"Edits of the job {target.name}"]), nl=False)
+    for line in made.removed:
+        click.echo(f"ghostfleet: remove this line from the profile by hand: {line}", err=True)
+    return int(bool(made.removed))
+
+
+def _print(found: Iterable[ProfileEdit], *, as_json: bool) -> None:
+    from archive.dates import iso_second
+
+    for each in found:
+        text = f"{iso_second(each.time)} {each.by or '-'} {each.key}: {_shown(each.before)} -> {_shown(each.after)}"
+        click.echo(json.dumps(asdict(each), ensure_ascii=False) if as_json else text)
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _of_file(file: Path | None, profile: Profile) -> dict[str, Any]:
+    """Return the values that a profile file sets itself, or takes from others. Raises InputError.
+
+    The sheets of the file are added to those of the job, as a profile adds its own to those of another one.
+    """
+    from frontier.definition.profile_files import ProfileUnreadable, assembled
+
+    if file is None:
+        return {}
+    try:
+        values = assembled(file).values
+    except ProfileUnreadable as error:
+        raise InputError(str(error)) from error
+    if isinstance(sheets := values.get("sheets"), list):
+        values["sheets"] = [*profile.sheets, *(line for line in sheets if line not in profile.sheets)]
+    return values
+
+
+def _of_changes(changes: Iterable[str], profile: Profile) -> dict[str, Any]:
+    """Return the values of `KEY=VALUE`, `KEY+=LINE` and `KEY-=LINE`, nested. Raises InputError."""
+    found: dict[str, Any] = {}
+    for change in changes:
+        name, equals, text = change.partition("=")
+        key, sign = (name[:-1], name[-1]) if name[-1:] in ("+", "-") else (name, "")
+        if not equals or not key:
+            raise InputError(f"{change[:100]!r} is no change; write for example politeness.min_delay_seconds=10")
+        if sign or key in _LISTS:
+            found[key] = _list(key, sign, text, found.get(key, list(getattr(profile, key, ()))))
+        else:
+            table, _, own = key.rpartition(".")
+            (found.setdefault(table, {}) if table else found)[own] = _value(text)
+    return found
+
+
+def _list(key: str, sign: str, line: str, lines: list[str]) -> list[str]:
+    if key not in _LISTS:
+        raise InputError(f"{key[:100]!r} is no list that can be edited; the lists are {', '.join(_LISTS)}")
+    if not sign:
+        return [line] if line else []
+    if sign == "+":
+        return [*lines, line]
+    if line not in lines:
+        raise InputError(f"{key} has no line {line[:200]!r}; `job edits` and `profile show` name the lines")
+    return [each for each in lines if each != line]
+
+
+def _value(text: str) -> Any:
+    """Return a value as YAML and JSON have it; a text that is neither is a text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None if text == "none" else text
+
+
+def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(first)
+    for key, value in second.items():
+        if isinstance(value, dict) and isinstance(merged.get(key), dict):
+            value = {**merged[key], **value}
+        merged[key] = value
+    return merged
+
+
+COMMANDS: Final = (edit, edits)

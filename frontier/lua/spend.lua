@@ -1,0 +1,22 @@
+-- Count a visit for the quotas of the job, and of the visit's host, domain and seed. ARGV: a visit as finish.lua has it, its
+-- ending, its code. The amounts are in 'used', and the owners of quotas that are reached are in 'spent' with the reason.
+
+local visit, ending, code = ARGV[1], ARGV[2], ARGV[3]
+local job = job_root()
+local quotas = call('HGET', job .. ':state', 'quotas')
+if not quotas then return end
+local urls = ending == 'again' and 0 or is_renders() and visit.urls - 1 or visit.urls
+local is_error = ending ~= 'again' and (ending == 'failed' or code >= 400)
+local amounts = { urls = urls, bytes = visit.bytes, seconds = visit.duration_ms, errors = is_error and 1 or 0 }
+local owners = { job = '', domain = visit.spender[1], host = visit.host, seed = visit.spender[2] }
+for owner, bounds in pairs(cjson.decode(quotas)) do
+  local name = owner .. '\n' .. owners[owner]
+  for kind, most in pairs(bounds) do
+    local amount = amounts[kind]
+    if amount and amount > 0 and (owner ~= 'seed' or owners.seed ~= '') then
+      local used = call('HINCRBY', job .. ':used', name .. '\n' .. kind, amount)
+      if kind == 'seconds' then most = 1000 * most end
+      if used >= most then call('HSET', job .. ':spent', name, 'limit-' .. owner .. '-' .. kind) end
+    end
+  end
+end

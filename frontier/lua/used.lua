@@ -1,0 +1,24 @@
+-- Store amounts that are counted elsewhere, and look again which quotas are reached. ARGV: for each owner: owner and name on
+-- a line each, then a kind ('' to look again alone), and the amount so far. Returns 1 for each owner that has reached a
+-- quota, else 0.
+
+if not known() then return 'gone' end
+local quotas = cjson.decode(call('HGET', key('state'), 'quotas') or '{}')
+local answers = {}
+for at = 1, #ARGV, 3 do
+  local name, reached = ARGV[at], nil
+  if ARGV[at + 1] ~= '' then call('HSET', key('used'), name .. '\n' .. ARGV[at + 1], ARGV[at + 2]) end
+  local owner = string.match(name, '^(%a+)\n')
+  for kind, most in pairs(quotas[owner] or {}) do
+    local used = tonumber(call('HGET', key('used'), name .. '\n' .. kind) or 0)
+    if kind == 'seconds' then most = 1000 * most end
+    if used >= most then reached = 'limit-' .. owner .. '-' .. kind end
+  end
+  if reached then
+    call('HSET', key('spent'), name, reached)
+  else
+    call('HDEL', key('spent'), name)
+  end
+  answers[#answers + 1] = reached and 1 or 0
+end
+return answers
