@@ -79,6 +79,8 @@ class VisitOrder:
     """The cookies that a chain of redirects to this URL has set (`browsers.plain.chain_cookies`)."""
     attempt: int = 1
     """The number of the try."""
+    page_id: str | None = None
+    """The page visit to which a plain request belongs; None for one of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,6 @@ def pytest_configure(config: pytest.Config) -> None:
         fork_server.install()
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark the tests of the folder `e2e`, which run after the others."""
-    if item.path.is_relative_to(Path(__file__).with_name("e2e")):
-        item.add_marker("e2e")
-
-
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the objects of thousands of tests, which live until the end."""
     gc.collect()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -31,6 +33,21 @@ def test_every_file_that_modules_read_is_installed(package: str) -> None:
     }
     files = {path for path in (ROOT / package).rglob("*") if path.is_file() and path.suffix not in _NO_DATA}
     assert sorted(map(str, files - installed)) == []
+
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+for package in sys.argv[1:]:
+    for module in pkgutil.walk_packages([package], package + "."):
+        if not module.name.endswith("__main__") and ".migrations." not in module.name:
+            importlib.import_module(module.name)
+"""
+
+
+def test_every_module_can_be_imported() -> None:
+    command = [sys.executable, "-W", "error::SyntaxWarning", "-c", IMPORT_ALL, *PACKAGES]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final, Protocol
@@ -61,11 +62,20 @@ def make_blueprint(database: Database, operations: Sequence[Operation], authenti
             view_func=_view(database, operation, authenticate),
             methods=[operation.method],
         )
-    described = json.dumps(document(operations, PREFIX), ensure_ascii=False)
+    listed = tuple(operations)
     blueprint.add_url_rule(
-        "/openapi.json", "openapi", lambda: Response(described, content_type="application/json"), methods=["GET"]
+        "/openapi.json",
+        "openapi",
+        lambda: Response(_document_text(listed), content_type="application/json"),
+        methods=["GET"],
     )
     return blueprint
+
+
+@lru_cache(maxsize=1)
+def _document_text(operations: tuple[Operation, ...]) -> str:
+    """Return the OpenAPI document, which takes long to make: the first client that asks for it waits, and no start."""
+    return json.dumps(document(operations, PREFIX), ensure_ascii=False)
 
 
 def error_answer(error: HTTPException) -> Response:

@@ -28,14 +28,15 @@ class QaState(StrEnum):
 
 QA_STEPS: Final = {
     QaState.WAITING: frozenset((QaState.RUNNING, QaState.STOPPED, QaState.FAILED)),
-    QaState.RUNNING: frozenset((QaState.STOPPING, QaState.STOPPED, QaState.DONE, QaState.FAILED)),
+    QaState.RUNNING: frozenset((QaState.WAITING, QaState.STOPPING, QaState.STOPPED, QaState.DONE, QaState.FAILED)),
     QaState.STOPPING: frozenset((QaState.STOPPED, QaState.DONE, QaState.FAILED)),
     QaState.STOPPED: frozenset((QaState.WAITING,)),
     QaState.FAILED: frozenset((QaState.WAITING,)),
     QaState.DONE: frozenset[QaState](),
 }
-"""The states that may follow each state. A process that is killed leaves RUNNING or STOPPING behind; the next process
-takes the row over when nothing has been heard for a while."""
+"""The states that may follow each state. A process that is asked to end lets the row wait for the next process. A
+process that is killed leaves RUNNING or STOPPING behind; the next process takes the row over when nothing has been
+heard for a while."""
 OVER: Final = frozenset((QaState.STOPPED, QaState.DONE, QaState.FAILED))
 
 

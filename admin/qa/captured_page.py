@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import select
 
@@ -13,13 +14,20 @@ from admin.collections.browsing.records import RecordTrouble, read_block
 from admin.qa.listing import INFO_PREFIX, newest_record, note_of
 from archive.capture import Capture
 from archive.dates import Micros, parse_date
+from archive.repairs import is_repair
 from archive.settings.load import Settings
 from archive.url import key
-from dedupdb.captures.schema import CAPTURES, reading
+from browsers.ghosts.page_errors import errors_of
+from browsers.ghosts.page_records import links_out
+from browsers.visit import FoundLink, Hop
+from dedupdb.captures.schema import CAPTURES, reading, to_capture
+from frontier.definition.scope import MAX_CHAIN
 
 _C: Final = CAPTURES.c
 _MOST_PICTURE: Final = 64_000_000
 _MOST_TEXT: Final = 16_000_000
+_MOST_RECORDS: Final = 50
+_MOST_LINKS: Final = 16_000_000
 _KINDS: Final = ("response", "revisit", "resource", "conversion")
 
 
@@ -38,13 +46,20 @@ class CapturedPage:
     volatile: bytes | None = None
     """A mask of what changed between two pictures of the window."""
     text: str | None = None
+    links: frozenset[str] | None = None
+    """URLs of the links of the page; None when the crawl kept no list of them."""
     troubles: tuple[str, ...] = ()
     """One line for each record that can't be read."""
 
     @property
     def viewport(self) -> tuple[int, int, float] | None:
-        """Return width, height and scale of the ghost's window; None when they are not known."""
+        """Return width, height and scale of the ghost's window; None when they are not known.
+
+        Other crawlers don't note the window: the size of its picture tells it then.
+        """
         found, scale = self.note.get("viewport"), self.note.get("scale", 1.0)
+        if found is None and self.view is not None:
+            found = _size_of_png(self.view)
         if not isinstance(found, Mapping) or not isinstance(scale, int | float):
             return None
         width, height = found.get("width"), found.get("height")
@@ -69,6 +84,19 @@ class CapturedPage:
         """Return what the page asked for at its capture, by URL."""
         found = self.note.get("urls")
         return found if isinstance(found, Mapping) else {}
+
+    @property
+    def errors(self) -> Sequence[Mapping[str, Any]] | None:
+        """Return the errors of the page's scripts at its capture; None when the ghost did not note them."""
+        found = self.note.get("errors")
+        return errors_of(found) if isinstance(found, list) else None
+
+    @property
+    def chain(self) -> list[str]:
+        """Return the URLs by which HTTP redirects led to the page at its capture; empty when they are not known."""
+        found = self.note.get("chain")
+        entries = found[: MAX_CHAIN + 1] if isinstance(found, list) else ()
+        return [str(each.get("url")) for each in entries if isinstance(each, Mapping)]
 
     @property
     def flaw_types(self) -> frozenset[str]:
@@ -109,8 +137,48 @@ def read_captured_page(
         full_page=block_of("urn:fullPage:", _MOST_PICTURE),
         volatile=block_of("urn:volatile:", _MOST_PICTURE),
         text=None if text is None else text.decode("utf-8", "replace"),
+        links=_links_of(settings, index, collection, url, page_id) if page_id else None,
         troubles=tuple(troubles),
     )
+
+
+def record_shown(index: OpenIndex, collection: str, record_id: str) -> Capture | None:
+    """Return the capture of the record with this id; None without one."""
+    if not record_id:
+        return None
+    query = select(CAPTURES).where(_C.collection == collection, _C.record_id == record_id).limit(1)
+    with reading(index.engine) as connection:
+        row = connection.execute(query).first()
+    return to_capture(row) if row is not None else None
+
+
+def visit_records(index: OpenIndex, collection: str, url: str, page_id: str) -> list[str]:
+    """Return the ids of the records that a visit of a page left of a URL, without those of repairs, at most 50."""
+    query = (
+        select(CAPTURES)
+        .where(
+            _C.collection == collection, _C.key == key(url), _C.url == url, _C.page_id == page_id, _C.kind.in_(_KINDS)
+        )
+        .order_by(_C.date, _C.id)
+        .limit(_MOST_RECORDS)
+    )
+    with reading(index.engine) as connection:
+        captures = [to_capture(row) for row in connection.execute(query)]
+    return [each.record_id for each in captures if not is_repair(each.job)]
+
+
+def _links_of(settings: Settings, index: OpenIndex, collection: str, url: str, page_id: str) -> frozenset[str] | None:
+    """Return the URLs of the links that a ghost kept of a page; None without a list that can be read whole."""
+    record = newest_record(index, collection, url, page_id, kind="metadata")
+    if record is None:
+        return None
+    try:
+        block, is_whole = read_block(settings, record, _MOST_LINKS)
+    except RecordTrouble:
+        return None
+    lines = (line.removeprefix("outlink: ").split(" ", 2) for line in block.decode("utf-8", "replace").splitlines())
+    links = (FoundLink(line[0], cast(Hop, line[1]), line[2]) for line in lines if len(line) == 3)
+    return frozenset(links_out(links)) if is_whole else None
 
 
 def is_archived(index: OpenIndex, collection: str, url: str, digest: str = "") -> bool:
@@ -129,6 +197,14 @@ def is_archived(index: OpenIndex, collection: str, url: str, digest: str = "") -
 def picture_record(index: OpenIndex, collection: str, kind: str, url: str, page_id: str) -> Capture | None:
     """Return the record of a picture of the page, such as kind `view` or `fullPage`; None without one."""
     return newest_record(index, collection, f"urn:{kind}:{url}", page_id)
+
+
+def _size_of_png(picture: bytes) -> Mapping[str, int] | None:
+    """Return width and height of a PNG picture; None for anything else."""
+    if len(picture) < 24 or not picture.startswith(b"\x89PNG\r\n\x1a\n"):
+        return None
+    width, height = struct.unpack(">II", picture[16:24])
+    return {"width": width, "height": height}
 
 
 def _page_date(note: Mapping[str, Any]) -> Micros | None:

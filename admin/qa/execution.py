@@ -7,29 +7,32 @@ thread says that the session is alive, sees when a person asks for its end, and 
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import select
 
-from admin.collections.browsing.index import OpenIndex, index_of
+from admin.collections.browsing.index import OpenIndex, index_of, unread_files
 from admin.models.database import Database
 from admin.models.errors import UseCaseError
 from admin.models.job_tables import HarvestJob, JobStatus
 from admin.models.qa_tables import QaPage, QaPageState, QaSession, QaState
 from admin.qa import leases
-from admin.qa.captured_page import is_archived, read_captured_page
+from admin.qa.captured_page import is_archived, read_captured_page, record_shown
 from admin.qa.judgement import Judge, Judgement
 from admin.qa.leases import QA, TakenPage
 from admin.qa.listing import PageTarget, choose, list_pages, sample_size
 from admin.qa.picture_files import TEXT_NAME, page_folder
 from admin.qa.records import write_judgement
 from admin.qa.tools import Tools
+from archive.capture import Capture
 from archive.dates import now_micros
 from archive.files import make_folder, replacement
 from browsers.ghosts.replay_visit import ReplayedPage, ReplayOrder, replay_page
@@ -40,6 +43,8 @@ log = logging.getLogger(__name__)
 _TICK_SECONDS: Final = 0.5
 _HEAR_SECONDS: Final = 2.0
 _PAUSE_SECONDS: Final = 0.5
+_INDEX_SECONDS: Final = 20.0
+"""Longest wait for an indexer that is behind: the files of a collection that is being written always grow."""
 _MARGIN_SECONDS: Final = 90.0
 """Time that a judgement may take beside its two visits."""
 _MICROS: Final = 1_000_000
@@ -71,29 +76,32 @@ class QaExecution:
             }
         )
         self._workers = chosen.workers or browsers.workers
-        self._troubles = 0
+        self._heard = -math.inf
+        """When the database was last told that the session is worked on."""
 
     def run(self, asked_to_stop: Callable[[], bool]) -> QaState:
         """Work until all pages are judged, or until the end is asked for. Return the state of the session.
 
-        Raises UseCaseError when the collection or the database can't be read.
+        A session whose process is asked to end waits for the next process. Raises UseCaseError when the collection or
+        the database can't be read.
         """
         began = time.monotonic()
-        state = QaState.DONE
-        pool = ThreadPoolExecutor(self._workers, "qa")
+        pool, workers = ThreadPoolExecutor(self._workers, "qa"), list[Future[None]]()
         try:
             with index_of(self._tools.settings, self._collection) as index:
-                self._list(index)
-                workers = [pool.submit(self._work, number) for number in range(self._workers)]
-                state = self._watch(index, workers, asked_to_stop)
+                state = self._list(index, asked_to_stop)
+                if state is None:
+                    workers += [pool.submit(self._work, number) for number in range(self._workers)]
+                    state = self._watch(index, workers, asked_to_stop)
+                self._end_workers(workers)
                 for worker in workers:
                     worker.result()
         except UseCaseError as error:
             leases.end_work(self._database, QaSession, self._session_id, self._owner, QaState.FAILED, str(error))
             raise
         finally:
-            self._stop.set()
-            pool.shutdown(wait=True)
+            self._end_workers(workers)
+            pool.shutdown()
             leases.give_back(self._database, self._session_id, self._owner)
             self._count(round(time.monotonic() - began))
         leases.end_work(self._database, QaSession, self._session_id, self._owner, state)
@@ -101,44 +109,72 @@ class QaExecution:
 
     def _watch(self, index: OpenIndex, workers: list[Future[None]], asked_to_stop: Callable[[], bool]) -> QaState:
         """Say that the session is alive until its workers have ended."""
-        heard = looked = time.monotonic()
-        while not all(worker.done() for worker in workers):
-            now = time.monotonic()
+        looked = time.monotonic()
+        ending: QaState | None = None
+        while ending is None and not all(worker.done() for worker in workers):
             self._tools.tick()
-            if now - heard >= _HEAR_SECONDS:
-                heard = now
-                state = leases.hear(self._database, QaSession, self._session_id, self._owner)
-                self._count(0)
-                if state is None or state is QaState.STOPPING:
-                    return self._end_soon()
-            if asked_to_stop():
-                return self._end_soon()
-            if self._follows and not self._listed.is_set() and now - looked >= self._tools.settings.qa.follow_seconds:
-                looked = now
-                self._list(index)
-            self._stop.wait(_TICK_SECONDS)
-        return QaState.DONE
+            ending = self._asked_ending(asked_to_stop)
+            if ending is None and self._wants_look(looked):
+                looked = time.monotonic()
+                ending = self._list(index, asked_to_stop)
+            if ending is None:
+                wait_for(workers, _TICK_SECONDS)
+        return ending or QaState.DONE
 
-    def _end_soon(self) -> QaState:
+    def _end_workers(self, workers: list[Future[None]]) -> None:
         """Break the visits off: a page that is being visited waits again."""
         self._stop.set()
-        self._tools.ghost.break_off()
-        return QaState.STOPPED
+        while not all(worker.done() for worker in workers):
+            # A worker that was about to begin a visit starts a new browser, so one end is not always enough.
+            self._tools.ghost.break_off()
+            wait_for(workers, _TICK_SECONDS)
 
-    def _list(self, index: OpenIndex) -> None:
-        """Add the pages that were captured since the last look."""
+    def _wants_look(self, looked: float) -> bool:
+        """Return whether it is time to look for new pages of the crawl that the session follows."""
+        seconds = self._tools.settings.qa.follow_seconds
+        return self._follows and not self._listed.is_set() and time.monotonic() - looked >= seconds
+
+    def _asked_ending(self, asked_to_stop: Callable[[], bool]) -> QaState | None:
+        """Return the state in which the session has to end now; None while it goes on.
+
+        The database hears every few seconds that the session is worked on.
+        """
+        now = time.monotonic()
+        if now - self._heard >= _HEAR_SECONDS:
+            self._heard = now
+            state = leases.hear(self._database, QaSession, self._session_id, self._owner)
+            self._count(0)
+        else:
+            state = leases.present_state(self._database, QaSession, self._session_id, self._owner)
+        if state is None or state is QaState.STOPPING:
+            return QaState.STOPPED
+        return QaState.WAITING if asked_to_stop() else None
+
+    def _list(self, index: OpenIndex, asked_to_stop: Callable[[], bool]) -> QaState | None:
+        """Add the pages that were captured since the last look. Return the state of a session that has to end now."""
         with self._database.reading(QA) as reading:
             session = reading.session.get_one(QaSession, self._session_id)
             mark, is_listed = session.mark, session.is_listed
         if is_listed:
             self._listed.set()
-            return
+            return self._asked_ending(asked_to_stop)
+        ending: QaState | None = None
+
+        def has_to_end() -> bool:
+            nonlocal ending
+            ending = ending or self._asked_ending(asked_to_stop)
+            return ending is not None
+
         is_growing = self._follows and self._crawl_runs()
+        if not is_growing:
+            self._await_index(index, has_to_end)
         # A document can be told from a part of a page only when all records of the page are there.
         after = mark if is_growing else 0
-        pages, mark = list_pages(index, self._target, after, self._stop.is_set, is_growing=is_growing)
-        if not self._follows:
-            pages = choose(self._tools.settings, index, self._target, pages, self._sample, self._choice)
+        pages, mark = list_pages(index, self._target, after, has_to_end, is_growing=is_growing)
+        if not self._follows and ending is None:
+            pages = choose(self._tools.settings, index, self._target, pages, self._sample, self._choice, has_to_end)
+        if has_to_end():
+            return ending  # a part of the list would look like the whole list when the session goes on
         most = self._tools.settings.qa.most_pages
         if len(pages) > most:
             raise TooManyPages(f"{len(pages):,} pages are more than qa.most_pages = {most:,}; judge a sample of them")
@@ -149,6 +185,15 @@ class QaExecution:
             leases.count_pages(transaction, session)
         if not is_growing:
             self._listed.set()
+        return None
+
+    def _await_index(self, index: OpenIndex, has_to_end: Callable[[], bool]) -> None:
+        """Wait until the indexer has read the files of the collection, which may have ended just now."""
+        ends = time.monotonic() + _INDEX_SECONDS
+        while unread_files(self._tools.settings, index, self._collection):
+            if has_to_end() or time.monotonic() > ends or self._stop.wait(_PAUSE_SECONDS):
+                return
+            self._tools.tick()
 
     def _crawl_runs(self) -> bool:
         """Return whether a crawl into the collection goes on, in this home or by a harvester."""
@@ -185,6 +230,8 @@ class QaExecution:
         try:
             with index_of(self._tools.settings, self._collection) as index:
                 judgement = self._compared(index, page, control)
+        except _BrokenOff:
+            return  # `give_back` lets the page wait again
         except FleetUnavailable as error:
             judgement = self._judge.unjudged(f"the page could not be replayed: {error}")
         except UseCaseError as error:
@@ -193,7 +240,7 @@ class QaExecution:
             log.exception("the judgement of %s failed", page.url)
             judgement = self._judge.unjudged(f"the judgement failed: {error!r}"[:500])
         if self._stop.is_set() and judgement.is_unjudged:
-            return  # the visit was broken off, and `give_back` lets the page wait again
+            return  # the end of the session may be the reason
         if judgement.is_unjudged and page.tries < self._tools.settings.qa.tries:
             self._wait_again(page)
             return
@@ -212,14 +259,22 @@ class QaExecution:
             order = ReplayOrder(
                 self._collection, page.url, captured.captured, captured.viewport, captured.random_seed, number
             )
-            return replay_page(self._tools.ghost, control, order, self._browser_settings, further_views=further_views)
+            if self._stop.is_set():
+                raise _BrokenOff
+            found = replay_page(self._tools.ghost, control, order, self._browser_settings, further_views=further_views)
+            if self._stop.is_set():
+                raise _BrokenOff
+            return found
 
         def has(url: str, digest: str) -> bool:
             return is_archived(index, self._collection, url, digest)
 
-        judgement = self._judge.compare(captured, (visit(0),), has)
-        if judgement.needs_second_visit and not self._stop.is_set():
-            judgement = self._judge.compare(captured, (*judgement.replays, visit(1, _FURTHER_VIEWS)), has)
+        def shown(record_id: str) -> Capture | None:
+            return record_shown(index, self._collection, record_id)
+
+        judgement = self._judge.compare(captured, (visit(0),), has, shown)
+        if judgement.needs_second_visit:
+            judgement = self._judge.compare(captured, (*judgement.replays, visit(1, _FURTHER_VIEWS)), has, shown)
         return judgement
 
     def _wait_again(self, page: TakenPage) -> None:
@@ -253,6 +308,10 @@ class QaExecution:
             if session is not None:
                 leases.count_pages(transaction, session)
                 session.seconds += seconds
+
+
+class _BrokenOff(Exception):
+    """The session has to end, so what the visit saw may be half of a page."""
 
 
 class TooManyPages(UseCaseError):

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-VERSION: Final = 1
+VERSION: Final = 2
 """The version of the measures and their points. Scores of two versions can't be compared."""
 
 
@@ -40,6 +40,10 @@ class FindingKind(StrEnum):
     FULL_PAGE = "full-page"
     """The picture of the whole page differs."""
     TEXT = "text"
+    LINKS = "links"
+    """The replay lacks links that the page had at its capture."""
+    SCRIPT_ERROR = "script-error"
+    """The replay has an error of a script that the capture did not have."""
     REDIRECT = "redirect"
     TIME_SKEW = "time-skew"
     FLAW_AT_CAPTURE = "flaw-at-capture"
@@ -88,10 +92,19 @@ class Finding:
     words: str
     points: float
     url: str = ""
+    initiator: str = ""
+    """The kind and the place of what asks for the resource, such as `script http://a.example/app.js:12`."""
+    size: str = ""
+    """Width and height of the resource on the page in CSS pixels, such as `300 × 200`; empty when nobody knows."""
+    weight: float = 0.0
+    """The share of the page that is lost with the resource, by Memento Damage; 0 when it does not count."""
+    examples: tuple[str, ...] = ()
+    """URLs of what is meant, when there are several."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the finding as pages, records and the API have it."""
-        return {name: value for name, value in asdict(self).items() if value != ""}
+        always = ("kind", "words", "points")
+        return {name: value for name, value in asdict(self).items() if value or name in always}
 
 
 def score_of(findings: Sequence[Finding]) -> int:

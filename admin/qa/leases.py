@@ -88,14 +88,27 @@ def hear(database: Database, kind: WorkKind, number: int, owner: str) -> QaState
         return found.state
 
 
+def present_state(database: Database, kind: WorkKind, number: int, owner: str) -> QaState | None:
+    """Return the present state of the work; None when another process owns it now."""
+    with database.reading(QA) as reading:
+        found = _find(reading, kind, number)
+        return found.state if found is not None and found.owner == owner else None
+
+
 def end_work(database: Database, kind: WorkKind, number: int, owner: str, state: QaState, error: str = "") -> None:
-    """Note how the work ended, unless another process owns it now."""
+    """Note how the work ended, unless another process owns it now.
+
+    Work that waits for the next process has not ended. A person who asked for its end in the meantime gets that.
+    """
     with database.transaction(QA) as transaction:
         found = _find(transaction, kind, number)
         if found is None or found.owner != owner or found.state in OVER:
             return
+        if state is QaState.WAITING and found.state is QaState.STOPPING:
+            state = QaState.STOPPED
         step(found, state)
-        found.error, found.ended, found.owner = error, transaction.now, ""
+        found.error, found.owner = error, ""
+        found.ended = transaction.now if state in OVER else None
         if isinstance(found, QaSession) and state is QaState.DONE:
             notify_done(transaction, found)
 

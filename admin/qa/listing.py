@@ -21,7 +21,7 @@ from admin.collections.browsing.index import OpenIndex
 from admin.collections.browsing.records import RecordTrouble, read_block
 from admin.models.errors import InvalidInput, Problem
 from admin.models.qa_tables import PageChoice
-from archive.capture import Capture
+from archive.capture import Capture, RecordKind
 from archive.dates import Micros
 from archive.settings.load import Settings
 from archive.url import host_of, key
@@ -31,6 +31,8 @@ INFO_PREFIX: Final = "urn:pageinfo:"
 _C: Final = CAPTURES.c
 _WINDOW: Final = 20_000
 """Rows of the index that are looked at in one query."""
+_STOP_PAGES: Final = 100
+"""After so many weighed pages, the sample asks again whether it has to stop."""
 _SAMPLE: Final = re.compile(r"([0-9]{1,9})|([0-9]{1,3}(?:\.[0-9]{1,3})?)\s*%|(0?\.[0-9]{1,6})")
 _MOST_INFO: Final = 8_000_000
 _HTML: Final = ("text/html", "application/xhtml+xml")
@@ -136,6 +138,8 @@ def list_pages(
             pages[found.url] = found
     found_pages = dict(rendered)
     if not is_growing:
+        # Browsertrix gives the id of the visit to the documents of a page, and not to its page information.
+        rendered_ids |= {page.page_id for url, page in plain.items() if page.page_id and url in rendered}
         for url, page in plain.items():
             is_part = page.page_id in rendered_ids or page.url in rendered
             if not is_part:
@@ -150,8 +154,12 @@ def choose(
     pages: list[FoundPage],
     size: SampleSize | None,
     choice: PageChoice,
+    stop: Callable[[], bool] = lambda: False,
 ) -> list[FoundPage]:
-    """Return the pages of the sample, those that the rule prefers first."""
+    """Return the pages of the sample, those that the rule prefers first.
+
+    `stop` is called often; when it returns True, the sample is one of the pages that were weighed so far.
+    """
     if size is None:
         return pages
 
@@ -164,7 +172,13 @@ def choose(
             return _suspicion(settings, index, target, page)
         return -float(int(page.url_hash[:12], 16))
 
-    weighed = (replace(page, weight=weight(page)) for page in pages)
+    def weighed_pages() -> Iterator[FoundPage]:
+        for number, page in enumerate(pages):
+            if number % _STOP_PAGES == 0 and stop():
+                return
+            yield replace(page, weight=weight(page))
+
+    weighed = weighed_pages()
     return heapq.nlargest(size.of(len(pages)), weighed, key=lambda page: (page.weight, page.url_hash))
 
 
@@ -181,11 +195,14 @@ def note_of(settings: Settings, index: OpenIndex, collection: str, page_id: str,
     return found if isinstance(found, dict) else {}
 
 
-def newest_record(index: OpenIndex, collection: str, url: str, page_id: str) -> Capture | None:
-    """Return the newest record of this URL that belongs to the visit; None without one."""
+def newest_record(
+    index: OpenIndex, collection: str, url: str, page_id: str, kind: RecordKind | None = None
+) -> Capture | None:
+    """Return the newest record of this URL, and of this kind, that belongs to the visit; None without one."""
+    of_kind = (_C.kind == kind,) if kind is not None else ()
     query = (
         select(CAPTURES)
-        .where(_C.collection == collection, _C.key == key(url), _C.url == url)
+        .where(_C.collection == collection, _C.key == key(url), _C.url == url, *of_kind)
         .order_by(_C.date.desc(), _C.id.desc())
         .limit(50)
     )

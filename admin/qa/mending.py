@@ -10,17 +10,21 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from admin.collections.browsing.index import index_of
 from admin.models.database import Database
 from admin.models.errors import UseCaseError
-from admin.models.qa_tables import QaRepair, QaSession, QaState, RepairPart
+from admin.models.qa_tables import QaPage, QaRepair, QaSession, QaState, RepairPart
 from admin.qa import leases
+from admin.qa.captured_page import visit_records
 from admin.qa.leases import QA
 from admin.qa.tools import Tools
 from archive.ended_exchange import EndedExchange
+from archive.repairs import repair_job
 from archive.steady_work import SteadyWork
 from browsers.engines.interface import EngineError
 from browsers.ghosts.page import visit_page
@@ -29,7 +33,7 @@ from browsers.proxying.control_client import SessionRequest
 from browsers.visit import FleetUnavailable, VisitOrder
 
 log = logging.getLogger(__name__)
-_HEAR_SECONDS: Final = 2.0
+_HEAR_SECONDS: Final = 1.0
 _EXCHANGES_SECONDS: Final = 20.0
 _KEPT_BODY: Final = 0
 """Bytes of the body of a missing resource that are kept in memory: the record has them."""
@@ -44,24 +48,28 @@ class Mending:
         self._repair_id, self._collection = repair.id, repair.collection
         self._plain = PlainVisitor(tools.settings, tools.controls)
         self._is_over = threading.Event()
-        self._is_stopped = False
+        self._ending: QaState | None = None
+        """The state in which the repair has to end now."""
 
     def run(self, asked_to_stop: Callable[[], bool]) -> QaState:
-        """Capture what the parts of the repair lack. Return the state of the repair."""
+        """Capture what the parts of the repair lack. Return the state of the repair.
+
+        A repair whose process is asked to end waits for the next process.
+        """
         heartbeat = threading.Thread(target=self._say_alive, args=(asked_to_stop,), name="qa-repair")
         heartbeat.start()
-        state = QaState.DONE
         try:
             for number in self._waiting_parts():
-                if self._is_stopped:
-                    state = QaState.STOPPED
-                    break
                 self._tools.tick()
-                self._mend(number)
+                if self._ending is None:
+                    self._mend(number)
+                if self._ending is not None:
+                    break
         finally:
             self._is_over.set()
             heartbeat.join()
             self._plain.close()
+        state = self._ending or QaState.DONE
         if state is QaState.DONE:
             self._judge_again()
         leases.end_work(self._database, QaRepair, self._repair_id, self._owner, state)
@@ -71,12 +79,14 @@ class Mending:
         steady = SteadyWork("the heartbeat of a repair", self._hear, SQLAlchemyError, UseCaseError)
         while not self._is_over.wait(_HEAR_SECONDS):
             if asked_to_stop():
-                self._is_stopped = True
+                self._ending = self._ending or QaState.WAITING
             steady()
+            if self._ending is not None:
+                self._tools.ghost.break_off()
 
     def _hear(self) -> None:
         if leases.hear(self._database, QaRepair, self._repair_id, self._owner) in (None, QaState.STOPPING):
-            self._is_stopped = True
+            self._ending = QaState.STOPPED
 
     def _waiting_parts(self) -> list[int]:
         with self._database.reading(QA) as reading:
@@ -85,11 +95,15 @@ class Mending:
     def _mend(self, number: int) -> None:
         with self._database.reading(QA) as reading:
             part = reading.session.get_one(RepairPart, number)
+            page = reading.session.get(QaPage, part.page_id) if part.page_id is not None else None
+            visit = page.page_id if page is not None else ""
             url, resources = part.url, list(part.resources or ())
         try:
-            outcomes = self._capture_resources(url, resources) if resources else [self._capture_page(url)]
+            outcomes = self._capture_resources(url, resources, visit) if resources else [self._capture_page(url)]
         except (FleetUnavailable, EngineError) as error:
             outcomes = [_outcome(each, 0, f"our side could not capture it: {error}") for each in resources or [url]]
+        if self._ending is not None:
+            return  # the visit was broken off, and the part waits for the next process
         with self._database.transaction(QA) as transaction:
             part = transaction.session.get_one(RepairPart, number)
             part.outcomes, part.is_done = outcomes, True
@@ -101,27 +115,56 @@ class Mending:
             return _outcome(url, visit.code, _why(visit.code, visit.error or ""))
         return _outcome(url, visit.code, "")
 
-    def _capture_resources(self, url: str, resources: list[str]) -> list[dict[str, Any]]:
-        """Let a ghost ask for what the page lacks; ask for the rest by plain requests. Raises FleetUnavailable."""
-        found = self._visit_in_patch_mode(url)
+    def _capture_resources(self, url: str, resources: list[str], visit: str) -> list[dict[str, Any]]:
+        """Let a ghost ask for what the page lacks; ask for the rest by plain requests. Raises FleetUnavailable.
+
+        The captures get the id of the page's visit, so that its replay shows them (`proxy.replay.matching.visits`).
+        """
+        visit = visit or str(uuid.uuid4())
+        found = self._visit_in_patch_mode(url, visit)
         outcomes = []
         for resource in resources:
             ended = found.get(resource)
             if ended is not None and ended.end.is_in_archive and 200 <= ended.status < 400:
                 outcomes.append(_outcome(resource, ended.status, ""))
-            elif self._is_stopped:
+            elif self._ending is not None:
                 outcomes.append(_outcome(resource, 0, "the repair was stopped"))
             else:
-                outcomes.append(self._fetch(resource, url))
+                outcomes.append(self._fetch(resource, url, visit))
+        self._note_replaced(url, visit, [each["url"] for each in outcomes if not each["why"]])
         return outcomes
 
-    def _visit_in_patch_mode(self, url: str) -> Mapping[str, EndedExchange]:
+    def _note_replaced(self, url: str, visit: str, resources: list[str]) -> None:
+        """Write a record for each repaired URL that says in place of which records replay shows the new one."""
+        with index_of(self._tools.settings, self._collection) as index:
+            replaced = {
+                each: found for each in resources if (found := visit_records(index, self._collection, each, visit))
+            }
+        if not replaced:
+            return
+        control = self._tools.controls[0]
+        session = control.open(
+            SessionRequest(self._collection, job=self._job, page_id=visit, page_url=url, prefix=self._prefix)
+        )
+        try:
+            for resource, records in replaced.items():
+                lines = [
+                    f"repair: {self._repair_id}",
+                    f"page: {url}",
+                    *(f"replaces: urn:uuid:{each}" for each in records),
+                ]
+                block = "".join(f"{line}\r\n" for line in lines).encode("utf-8", "replace")
+                control.write(session, "metadata", resource, "application/warc-fields", block, is_of_capture=False)
+        finally:
+            control.finish(session, wait_seconds=_EXCHANGES_SECONDS)
+
+    def _visit_in_patch_mode(self, url: str, visit: str) -> Mapping[str, EndedExchange]:
         """Return what a visit of the page fetched from the live web, since the archive could not answer."""
         control = self._tools.controls[0]
         request = SessionRequest(
             self._collection,
             job=self._job,
-            page_id=str(uuid.uuid4()),
+            page_id=visit,
             page_url=url,
             mode="patch",
             prefix=self._prefix,
@@ -139,10 +182,11 @@ class Mending:
             control.finish(session, wait_seconds=_EXCHANGES_SECONDS)
         return {each.url: each for each in exchanges.exchanges if each.method == "GET"}
 
-    def _fetch(self, resource: str, page: str) -> dict[str, Any]:
+    def _fetch(self, resource: str, page: str, visit: str) -> dict[str, Any]:
         """Capture one resource by a plain request."""
+        order = replace(self._order(resource, via=page, hop_path="E"), page_id=visit)
         try:
-            answer = self._plain.fetch(self._order(resource, via=page, hop_path="E"), keep=_KEPT_BODY)
+            answer = self._plain.fetch(order, keep=_KEPT_BODY)
         except SiteFailure as error:
             return _outcome(resource, error.code, _why(error.code, error.reason))
         except FleetUnavailable as error:
@@ -157,7 +201,7 @@ class Mending:
 
     @property
     def _job(self) -> str:
-        return f"repair-{self._repair_id}"
+        return repair_job(self._repair_id)
 
     @property
     def _prefix(self) -> str:

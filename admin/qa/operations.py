@@ -6,8 +6,9 @@ from typing import Final
 
 from admin.models.operation import Operation
 from admin.models.transaction import Right
-from admin.qa import decisions, repairs, report, sessions
+from admin.qa import decisions, missed_urls, repairs, report, sessions
 from admin.qa.decisions import PageRuling
+from admin.qa.missed_urls import MissedUrl, MissRepair
 from admin.qa.repairs import NewRepair, RepairDetails, RepairView
 from admin.qa.report import QaReport
 from admin.qa.sessions import Decision, NewQaSession, QaPageView, QaSessionDetails, QaSessionView
@@ -156,6 +157,27 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         repairs.stop,
         "Stop a repair; what was captured stays.",
         output=RepairView,
+    ),
+    Operation(
+        "qa.list-missed",
+        "GET",
+        "/collections/{collection}/missed-urls",
+        Right.READ,
+        missed_urls.list_missed,
+        "List the URLs that readers of the viewer missed, the most frequent first.",
+        output=MissedUrl,
+        is_list=True,
+    ),
+    Operation(
+        "qa.repair-missed",
+        "POST",
+        "/collections/{collection}/missed-urls/repairs",
+        Right.OPERATE,
+        missed_urls.repair_missed,
+        "Repair what readers of the viewer missed: capture it.",
+        input=MissRepair,
+        output=RepairDetails,
+        status=201,
     ),
     Operation(
         "qa.report",

@@ -90,11 +90,18 @@ class QaProcess:
     @contextmanager
     def _tools_for(self, kind: leases.WorkKind, number: int, asked_to_stop: Callable[[], bool]) -> Iterator[Tools]:
         """Lend the tools. Work whose tools can't be started fails, with the reason."""
+
+        def abandon() -> bool:
+            if asked_to_stop():
+                return True
+            state = leases.present_state(self._database, kind, number, self.owner)
+            return state is None or state is QaState.STOPPING
+
         try:
-            with running_tools(self._settings, self._note, asked_to_stop) as tools:
+            with running_tools(self._settings, self._note, abandon, asked_to_stop) as tools:
                 yield tools
         except StartInterrupted:
-            leases.end_work(self._database, kind, number, self.owner, QaState.STOPPED)
+            leases.end_work(self._database, kind, number, self.owner, QaState.WAITING)
             raise
         except ToolsMissing as error:
             leases.end_work(self._database, kind, number, self.owner, QaState.FAILED, str(error))

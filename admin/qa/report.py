@@ -139,7 +139,8 @@ def _cells(page: QaPageView) -> list[object]:
 def _finding_texts(page: QaPageView) -> Iterator[str]:
     for each in page.reasons:
         url = f" {each['url']}" if each.get("url") else ""
-        yield f"{each.get('words', '')}{url} (-{each.get('points', 0)})"
+        asked = f", asked for by {each['initiator']}" if each.get("initiator") else ""
+        yield f"{each.get('words', '')}{url}{asked} (-{each.get('points', 0)})"
 
 
 def _small_picture(settings: Settings, collection: str, page: QaPageView) -> str:

@@ -6,6 +6,7 @@ A page that chooses one of several URLs at random, such as an advertisement, ask
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +14,10 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from archive.capture import Capture
 from archive.dates import Micros
-from browsers.engines.traffic import AskedExchange
+from archive.repairs import is_repair
+from browsers.engines.traffic import MAX_INITIATOR, AskedExchange
 
 _VARIABLE: Final = re.compile(r"\?.*|\d+", re.DOTALL)
 """Parts of a URL in which the choices of a page differ."""
@@ -35,6 +38,9 @@ _NOT_SHOWN: Final = frozenset(("ping", "cspviolationreport", "csp", "beacon", "p
 """Requests that readers never see the answer of."""
 _MOST_LOOKUPS: Final = 500
 _MICROS: Final = 1_000_000
+_OK: Final = 200
+_MOST_SKEWS: Final = 20
+_MINUTE: Final = 60.0
 
 
 class ResourceState(StrEnum):
@@ -50,7 +56,8 @@ class ResourceState(StrEnum):
     VARIES = "varies"
     """The page asks for it in some visits only, or in place of another URL like it."""
     CHANGED = "changed"
-    """The replay has an answer, but no capture of the URL has the content that the page had at its capture."""
+    """The replay answers with another content than the page had at its capture. A repair may have put it there: then
+    it counts as replayed."""
     NOT_ASKED = "not-asked"
     """The replay did not ask for it, and the archive has it."""
 
@@ -67,6 +74,8 @@ class PageResource:
     """The status in replay; 0 without an answer."""
     why: str = ""
     """The reason in a few words, for a resource that is not replayed."""
+    initiator: str = ""
+    """The kind and the place of what asks for it (`browsers.engines.traffic.BrowserRequest`)."""
 
     @property
     def is_damage(self) -> bool:
@@ -87,6 +96,9 @@ class ResourceComparison:
     """Seconds by which the earliest capture of a resource is older than the page's."""
     latest_seconds: float = 0.0
     """Seconds by which the latest capture of a resource is newer than the page's."""
+    skews: tuple[tuple[str, float], ...] = ()
+    """URLs of resources whose captures are more than a minute apart from the page's, and by how many seconds: less than
+    0 for an older one. The furthest come first, at most 20."""
     unlisted: int = 0
     """Resources of the capture that were not looked up, since there are too many."""
 
@@ -108,6 +120,7 @@ class ResourceComparison:
             "replayBad": self.bad_in_replay,
             "earliestSeconds": round(self.earliest_seconds, 3),
             "latestSeconds": round(self.latest_seconds, 3),
+            "skews": [{"url": url, "seconds": round(seconds, 3)} for url, seconds in self.skews],
             "unlisted": self.unlisted,
         }
 
@@ -117,12 +130,14 @@ def compare_resources(
     replays: Sequence[Iterable[AskedExchange]],
     page_date: Micros,
     is_archived: Callable[[str, str], bool],
+    shown: Callable[[str], Capture | None] = lambda _: None,
+    page_id: str = "",
 ) -> ResourceComparison:
     """Return the comparison of the page information's list `urls` with the requests of one visit or more in replay.
 
     `is_archived` tells whether the archive has a capture of a URL with this payload digest; an empty digest stands for
-    any. An empty list at capture is that of a
-    page that no ghost captured: then every request is one of the page.
+    any. `shown` returns the capture that an answer of the replay names as its record. An empty list at capture is that
+    of a page that no ghost captured: then every request is one of the page.
     """
     visits = [_by_url(exchanges) for exchanges in replays]
     asked = {url: answer for visit in visits for url, answer in visit.items()}
@@ -137,8 +152,8 @@ def compare_resources(
         digest = str(at_capture.get(url, {}).get("digest", ""))
         if fate.state is ResourceState.REPLAYED and digest and lookups < _MOST_LOOKUPS:
             lookups += 1
-            if not is_archived(url, digest):
-                fate = replace(fate, state=ResourceState.CHANGED, why="no capture of it has the content of that time")
+            if why := _change(url, digest, shown(answer.headers.get("ghostfleet-record", "")), is_archived, page_id):
+                fate = replace(fate, state=ResourceState.CHANGED, why=why)
         found.append(fate)
     for url, entry in at_capture.items():
         if url in asked or not url.startswith("http") or not _was_good(entry):
@@ -149,12 +164,21 @@ def compare_resources(
             continue
         state = ResourceState.NOT_ASKED if is_archived(url, "") else ResourceState.MISSING
         why = "" if state is ResourceState.NOT_ASKED else "the archive has no capture of it any more"
-        found.append(PageResource(url, kind_of(str(entry.get("type", "")), str(entry.get("mime", ""))), state, 0, why))
-    earliest, latest = _skew(asked.values(), page_date)
+        kind = kind_of(str(entry.get("type", "")), str(entry.get("mime", "")))
+        found.append(PageResource(url, kind, state, 0, why, _initiator(entry)))
+    skews = _skews(asked.values(), page_date)
     good = sum(_is_good(answer) for answer in asked.values())
     was_good = sum(_was_good(entry) for entry in at_capture.values())
     return ResourceComparison(
-        tuple(found), was_good, len(at_capture) - was_good, good, len(asked) - good, earliest, latest, unlisted
+        tuple(found),
+        was_good,
+        len(at_capture) - was_good,
+        good,
+        len(asked) - good,
+        max(0.0, -min(skews.values(), default=0.0)),
+        max(0.0, max(skews.values(), default=0.0)),
+        _furthest(skews),
+        unlisted,
     )
 
 
@@ -178,10 +202,11 @@ def _asked(
 ) -> PageResource:
     """Return the fate of a URL that the replay asked for."""
     kind = kind_of(answer.request.kind, answer.headers.get("content-type", ""))
-    if _is_good(answer):
-        return PageResource(url, kind, ResourceState.REPLAYED, answer.status)
-    why = _reason(answer)
     entry = at_capture.get(url)
+    initiator = answer.request.initiator or _initiator(entry or {})
+    if _is_good(answer):
+        return PageResource(url, kind, ResourceState.REPLAYED, answer.status, initiator=initiator)
+    why = _reason(answer)
     if entry is not None:
         state = ResourceState.MISSING if _was_good(entry) else ResourceState.FAILED_AT_CAPTURE
     elif answer.request.kind in _NOT_SHOWN or not _is_ours(answer):
@@ -190,7 +215,27 @@ def _asked(
         state = ResourceState.VARIES
     else:
         state = ResourceState.NEVER_CAPTURED
-    return PageResource(url, kind, state, answer.status, why)
+    return PageResource(url, kind, state, answer.status, why, initiator)
+
+
+def _change(url: str, digest: str, shown: Capture | None, is_archived: Callable[[str, str], bool], page_id: str) -> str:
+    """Return how the replay's content differs from that of the capture, whose digest is given; empty when it doesn't.
+
+    A page may ask for a URL several times and get several contents: any of its own visit is the one of that time.
+    """
+    if shown is not None and shown.url == url and shown.status == _OK and shown.digest and not shown.truncated:
+        if shown.digest == digest or is_repair(shown.job):
+            return ""
+        if is_archived(url, digest):
+            is_of_visit = bool(page_id) and shown.page_id == page_id
+            return "" if is_of_visit else "the replay shows a capture of it with another content"
+    return "" if is_archived(url, digest) else "no capture of it has the content of that time"
+
+
+def _initiator(entry: Mapping[str, Any]) -> str:
+    """Return what asked for a resource at the capture; empty when nobody knows."""
+    found = entry.get("initiator", "")
+    return found[:MAX_INITIATOR] if isinstance(found, str) else ""
 
 
 def _by_url(exchanges: Iterable[AskedExchange]) -> dict[str, AskedExchange]:
@@ -227,14 +272,19 @@ def _reason(answer: AskedExchange) -> str:
     return f"status {answer.status} in replay"
 
 
-def _skew(answers: Iterable[AskedExchange], page_date: Micros) -> tuple[float, float]:
-    """Return by how many seconds captures are older and newer than the page's, at most."""
-    earliest = latest = 0.0
+def _skews(answers: Iterable[AskedExchange], page_date: Micros) -> dict[str, float]:
+    """Return by how many seconds the capture of each URL is newer than the page's; less than 0 for an older one."""
+    skews = {}
     for answer in answers:
         try:
             date = parsedate_to_datetime(answer.headers.get("memento-datetime", "")).timestamp()
         except (ValueError, TypeError, OverflowError):
             continue
-        skew = date - page_date / _MICROS
-        earliest, latest = max(earliest, -skew), max(latest, skew)
-    return earliest, latest
+        skews[answer.request.url] = date - page_date / _MICROS
+    return skews
+
+
+def _furthest(skews: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+    """Return the URLs whose captures are furthest from the page's, when that is more than a minute."""
+    found = heapq.nlargest(_MOST_SKEWS, skews.items(), key=lambda pair: abs(pair[1]))
+    return tuple(pair for pair in found if abs(pair[1]) > _MINUTE)

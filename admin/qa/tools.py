@@ -40,9 +40,12 @@ class Tools:
 
 
 @contextmanager
-def running_tools(settings: Settings, note: Callable[[str], None], abandon: Callable[[], bool]) -> Iterator[Tools]:
-    """Start a fleet and a browser for as long as the context lasts. Raises ToolsMissing, and StartInterrupted when
-    `abandon` returns True.
+def running_tools(
+    settings: Settings, note: Callable[[str], None], abandon: Callable[[], bool], hurry: Callable[[], bool]
+) -> Iterator[Tools]:
+    """Start a fleet and a browser for as long as the context lasts. When `hurry` returns True, the fleet ends at once.
+
+    Raises ToolsMissing, and StartInterrupted when `abandon` returns True.
     """
     chosen = _settings(settings)
     fleet = Fleet(chosen, note, abandon)
@@ -71,7 +74,7 @@ def running_tools(settings: Settings, note: Callable[[str], None], abandon: Call
             ghost.close()
         for control in controls:
             control.close()
-        fleet.stop(abandon)
+        fleet.stop(hurry)
 
 
 def _settings(settings: Settings) -> Settings:

@@ -113,8 +113,12 @@ class ResourceEndpoint:
         *,
         takes_similar: bool = False,
         ancestors: str = "'self'",
+        note_miss: Callable[[str, str, str], None] = lambda collection, url, page: None,
     ) -> None:
         """`names` returns the collections that are asked when an address names none.
+
+        `note_miss` gets each URL that an archived page or its reader asks for in vain: the collection, the URL, and the
+        page that asks, which is empty for a page.
 
         `ancestors` are the sources of a policy that may show a resource in a frame.
 
@@ -122,6 +126,7 @@ class ResourceEndpoint:
         """
         self._takes_similar = takes_similar
         self._ancestors = ancestors
+        self._note_miss = note_miss
         self._archive = archive
         self._nearest = nearest
         self._names = names
@@ -187,6 +192,12 @@ class ResourceEndpoint:
             await _refuse(send, method, 503, "the archive can't be read at the moment", wants_html)
             return
         if memento is None:
+            if (
+                finding.is_of_a_player
+                and method == "GET"
+                and (collection := finding.address.collection or finding.only)
+            ):
+                self._note_miss(collection, url, finding.asking_page)
             await _refuse(send, method, 404, "the archive has no capture of this URL", wants_html, url)
             return
         try:
@@ -314,6 +325,17 @@ class _Finding:
         show the answer.
         """
         return self.headers.get(b"sec-fetch-dest", b"") != b"empty"
+
+    @property
+    def is_of_a_player(self) -> bool:
+        """Return whether a page in the player asks, or the player for a page. Other programs ask for anything."""
+        return self.visit is not None or self.page is not None
+
+    @property
+    def asking_page(self) -> str:
+        """Return the URL of the archived page that asks; empty when the request is for a page."""
+        asks = self.visit or (self.page.within if self.page is not None else None)
+        return (asks.within or asks).url if asks is not None else ""
 
     def wanted(self, collection: str) -> WantedCapture:
         """Return what replay looks for in one collection."""

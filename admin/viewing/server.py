@@ -13,6 +13,7 @@ import uvicorn
 from flask import has_request_context, request
 
 from admin.collections.browsing.index import index_if_any
+from admin.collections.reader_misses import MissCollector
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
 from admin.serving.request_bodies import RequestBodies
@@ -38,6 +39,7 @@ log = logging.getLogger(__name__)
 _WORKERS: Final = 8
 _GRACE_SECONDS: Final = 3
 _ROUND_SECONDS: Final = 5.0
+_FLUSH_SECONDS: Final = 5.0
 _REST_SECONDS: Final = 5.0
 """The catalogue of pages rests so long after an error."""
 _ONLY: Final = "ghostfleet.only"
@@ -58,12 +60,14 @@ class ViewServer:
         )
         self._catalogue = PageCatalogue(settings)
         self._gate = Gatekeeper(settings, key, only)
+        self._misses = MissCollector(settings)
         self._resources = ResourceEndpoint(
             Archive(settings, self._captures),
             self._nearest,
             self._captures.collections,
             takes_similar=settings.proxy.replay_similar,
             ancestors=Origins(settings).ancestors,
+            note_miss=self._misses.note,
         )
         viewing = Viewing(
             settings,
@@ -85,11 +89,14 @@ class ViewServer:
         send_at_once(sockets)
         reader = threading.Thread(target=self._read_pages, name="catalogue", daemon=True)
         reader.start()
+        keeper = threading.Thread(target=self._keep_misses, name="misses", daemon=True)
+        keeper.start()
         try:
             asyncio.run(serve(self._server, sockets))
         finally:
             self._stops.set()
             reader.join()
+            keeper.join()
             self._resources.close()
             self._captures.close()
             self._catalogue.close()
@@ -98,6 +105,13 @@ class ViewServer:
         """Let the server end. Safe to call from anywhere."""
         self._stops.set()
         self._server.should_exit = True
+
+    def _keep_misses(self) -> None:
+        """Write what readers missed every few seconds, and at the end."""
+        flush = SteadyWork("the list of what readers missed", self._misses.flush)
+        while not self._stops.wait(_FLUSH_SECONDS):
+            flush()
+        flush()
 
     def _read_pages(self) -> None:
         """Read what the capture index has of pages at the start; later records are read when a page is asked for."""

@@ -61,6 +61,17 @@ class ViewSettings(Section):
         description="Whether a viewer that starts without the player fetches it by npm into the home. A failure is"
         " logged, and the viewer goes on.",
     )
+    collect_misses: bool = Field(
+        False,
+        description="Whether URLs that readers ask for and that the archive lacks are counted for each collection, so"
+        " that people can have them captured. Nothing about readers is kept, and no URL with a query.",
+    )
+    misses_per_day: int = Field(
+        500,
+        ge=1,
+        le=10_000,
+        description="Most URLs that view.collect_misses keeps of one collection on one day. They are kept for 30 days.",
+    )
     link_seconds: int = Field(
         28_800, ge=300, le=2_592_000, description="How long a link of the admin site to the viewer works, at least."
     )

@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any, Final
 
+from browsers.behaviors.consent_platforms import agree_by_rules
 from browsers.behaviors.outcomes import BehaviorEnd
 from browsers.behaviors.page_access import PageAccess
 from browsers.behaviors.page_tools import ToolFailed, call
@@ -22,7 +23,7 @@ _RELOAD_SECONDS: Final = 10.0
 
 @dataclass(slots=True)
 class Consent:
-    """A search for the button that agrees, in all frames, and then for the interface of a consent platform."""
+    """Consent by the rules for known platforms, then by the button's label in all frames, then by an interface."""
 
     page: PageAccess
     steps: int = 0
@@ -30,6 +31,9 @@ class Consent:
 
     async def run(self) -> BehaviorEnd:
         """Give consent to each wall, one behind the other. The page may load itself again meanwhile."""
+        if name := await agree_by_rules(self.page):
+            self.steps, self.detail = 1, name
+            await self._settle()
         for _ in range(_MOST_WALLS):
             if self.page.clock.is_up:
                 return BehaviorEnd.TIMEOUT

@@ -23,7 +23,7 @@ _TOOLS: Final = (
 )
 _ANSWER_SECONDS: Final = 6.0
 """A script of a page that hangs is not waited for longer."""
-_FRAME_SECONDS: Final = 3.0
+FRAME_SECONDS: Final = 3.0
 """The same for a frame in the page."""
 _SCHEMES: Final = ("http:", "https:", "about:", "data:", "blob:", "file:")
 """Frames with other addresses have no document that answers."""
@@ -118,7 +118,7 @@ def may_answer(frame: Frame) -> bool:
 
 async def _evaluated(frame: Frame, function: str, name: str, values: Sequence[Any]) -> Any:
     try:
-        async with asyncio.timeout(_ANSWER_SECONDS if frame.is_main else _FRAME_SECONDS):
+        async with asyncio.timeout(_ANSWER_SECONDS if frame.is_main else FRAME_SECONDS):
             return await frame.evaluate(function, [name, list(values)], world=World.PAGE)
     except (ScriptFailed, FrameGone) as error:
         raise ToolFailed(str(error)) from error

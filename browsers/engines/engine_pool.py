@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from browsers.engines.interface import Engine
@@ -66,6 +68,14 @@ class EnginePool:
         running, self._current = self._current, None
         if running is not None:
             await running.engine.stop()
+
+    async def break_off(self) -> None:
+        """End the engine at once, also when a page of it hangs. Current visits fail."""
+        running = self._current
+        if running is not None and running.engine.pid and not running.engine.lost.is_set():
+            with suppress(ProcessLookupError):
+                os.kill(running.engine.pid, signal.SIGKILL)
+        await self.close()
 
     async def _ready(self) -> _Running:
         current = self._current

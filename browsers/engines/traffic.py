@@ -29,6 +29,8 @@ MAX_BODY: Final = 65_536
 """Largest number of bytes of a request's body that an engine reports."""
 MAX_LISTED_TEXT: Final = 16_000_000
 """Largest number of characters of URLs, headers and bodies in the list of a page's requests."""
+MAX_INITIATOR: Final = 500
+"""Largest number of characters of the name of what made a page send a request."""
 _POLLING: Final = frozenset(("fetch", "xhr", "script"))
 """Kinds of requests with which pages ask the same again and again."""
 _MOST_TURNS: Final = 5
@@ -77,6 +79,10 @@ class BrowserRequest:
     """Headers of the request, with names in lower case, as far as the browser reports them."""
     body: str | None = field(default=None, compare=False)
     """Beginning of the request's body as text; None without a body."""
+    initiator: str = field(default="", compare=False)
+    """The kind and the place of what made the page send the request, such as `script http://a.example/app.js:12`.
+
+    The kinds are script, stylesheet, document and preload. Empty when the browser does not tell."""
 
 
 @dataclass(slots=True, eq=False)
@@ -222,7 +228,7 @@ class Traffic:
             and len(request.url) <= MAX_LENGTH
             and not request.url.startswith("data:")
         ):
-            if not self._takes(request.headers, request.url, request.body or ""):
+            if not self._takes(request.headers, request.url, request.body or "", request.initiator):
                 return
             listed = AskedExchange(request, now_micros())
             self.exchanges.append(listed)

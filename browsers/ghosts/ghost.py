@@ -168,7 +168,7 @@ class Ghost:
 
     def break_off(self) -> None:
         """End the browser, so that all present visits fail at once. The next visit starts a new browser."""
-        self._loop.run(self._engines.close())
+        self._loop.run(self._engines.break_off())
 
     def close(self) -> None:
         """Close the browsers and their loop."""

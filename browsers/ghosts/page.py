@@ -23,6 +23,7 @@ from browsers.engines.interface import BrowserWindow, EngineError, EngineLost, F
 from browsers.engines.traffic import MainAnswer
 from browsers.ghosts import render
 from browsers.ghosts.gates import Gates
+from browsers.ghosts.page_errors import page_errors
 from browsers.ghosts.resource_boxes import resource_boxes
 from browsers.links import html
 from browsers.links.documents import media_type
@@ -95,6 +96,8 @@ class PageSnapshot:
     """Places of the links in the last picture of the whole page."""
     boxes: list[dict[str, Any]] = field(default_factory=list)
     """Places of pictures, films and frames at the end of the visit, as `resource_boxes` returns them."""
+    errors: list[dict[str, Any]] | None = None
+    """The errors of the page's scripts, as `page_errors` returns them; None when they were not asked for."""
     links: list[tuple[str, str]] = field(default_factory=list)
     behaviors: PassReport = field(default_factory=PassReport)
     notes: list[str] = field(default_factory=list)
@@ -207,6 +210,7 @@ class _Steps:
         await self._try("links", self._take_links)
         if any(outcome.steps for outcome in snapshot.behaviors.outcomes):
             await self._try("leftovers", self._close_leftovers)
+        await self._try("errors", self._take_errors)
         await self._try("probe", self._take_probe)
         await self._try("boxes", self._take_boxes)
         await self._try_wanted("full-page-final", self._take_final_full_page)
@@ -351,6 +355,9 @@ class _Steps:
             self._snapshot.notes.append("pdf-too-large")
         else:
             self._snapshot.pdf = document
+
+    async def _take_errors(self) -> None:
+        self._snapshot.errors = await page_errors(self._window)
 
     async def _take_probe(self) -> None:
         self._snapshot.probe = await render.page_probe(self._window)

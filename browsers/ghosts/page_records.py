@@ -21,7 +21,7 @@ records. By setting, some records have the names of brozzler or of UKWA's render
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Final
@@ -46,12 +46,13 @@ from browsers.page_quality.flaws import MAX_DOM, MAX_URLS, PageEvidence, PageFla
 from browsers.page_records.comparison import TrafficComparison, compare
 from browsers.page_records.har import har_of
 from browsers.page_records.image_map import image_map
-from browsers.page_records.page_info import asked_urls, comparison_json
+from browsers.page_records.page_info import asked_urls, comparison_json, redirect_chain
 from browsers.proxying.control_client import RecordType, SessionExchanges
 from browsers.visit import FoundLink, VisitOrder
 
 _TEXT: Final = "text/plain; charset=utf-8"
 _HTML: Final = "text/html; charset=utf-8"
+_FOLLOWED: Final = frozenset({"a/@href", "area/@href"})
 _READ: Final = frozenset({"document", "image", "imageset", "stylesheet", "script", "font", "media", "texttrack"})
 """Kinds of requests whose answers the browser showed, ran or dropped, so that nobody else has to read them."""
 
@@ -208,7 +209,7 @@ def _har(page_visit: PageVisit) -> bytes:
     return _utf8(compact_json(log))
 
 
-def found_links(url: str, snapshot: PageSnapshot, fetched: frozenset[str]) -> LinkCollector:
+def found_links(url: str, snapshot: PageSnapshot, fetched: frozenset[str] = frozenset()) -> LinkCollector:
     """Return the links of the final DOM of all frames, and embeds of the DOM that the browser did not fetch.
 
     Embeds that the visit fetched are left out, since they are captured.
@@ -224,6 +225,11 @@ def found_links(url: str, snapshot: PageSnapshot, fetched: frozenset[str]) -> Li
             found.add(link.url, link.hop, link.context)
     found.dropped += embedded.dropped
     return found
+
+
+def links_out(links: Iterable[FoundLink]) -> Iterator[str]:
+    """Yield the URLs of the links that a reader can follow."""
+    return (link.url for link in links if link.hop == "L" and link.context in _FOLLOWED)
 
 
 def fetched_urls(url: str, asked: Mapping[str, PageRequest]) -> frozenset[str]:
@@ -258,6 +264,7 @@ def _page_info(
         "ts": iso_date(kept.page_date if kept.page_date is not None else page_visit.began),
         "title": snapshot.title,
         "status": snapshot.main.status if snapshot.main else 0,
+        "chain": redirect_chain(page_visit.exchanges),
         "urls": urls,
         "counts": {"requests": page_visit.requests, "urls": len(urls), "failed": failed, "links": len(links)},
         "proxy": comparison_json(comparison),
@@ -267,6 +274,7 @@ def _page_info(
         "randomSeed": page_visit.random_seed,
         "browser": page_visit.browser,
         "boxes": snapshot.boxes,
+        **({"errors": snapshot.errors} if snapshot.errors is not None else {}),
         "notes": snapshot.notes,
         "flaws": [
             {"type": flaw.type.value, "rule": flaw.rule} | ({"detail": flaw.detail} if flaw.detail else {})

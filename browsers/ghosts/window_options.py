@@ -16,6 +16,7 @@ from browsers.engines.interface import (
     KeptContext,
     WindowOptions,
 )
+from browsers.ghosts.page_errors import errors_script
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.visit import OwnHeaders
 
@@ -53,6 +54,7 @@ def window_options(
         popup_seconds=settings.popup_seconds,
         init_scripts=(
             observer(),
+            errors_script(),
             *((_NO_SERVICE_WORKERS,) if settings.service_workers == "off" else ()),
             *(script for each in (*login, *hosted, *left) for script in each.init_scripts),
         ),

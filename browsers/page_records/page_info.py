@@ -2,7 +2,8 @@
 
 `urls` and `counts` have the form that Browsertrix gave them. A request with another method than GET stands under its
 URL with `__wb_method` and its body, as in indexes. `digest` is the payload's of a whole answer. `fromCache` marks a URL
-that the browser's cache answered, so that the proxy got no request for it.
+that the browser's cache answered, so that the proxy got no request for it. `initiator` names what made the page ask,
+such as `script http://a.example/app.js:12`, as far as the browser tells.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any, Final
 from archive.ended_exchange import EndedExchange
 from archive.warc.request_query import asked_url
 from browsers.engines.traffic import AskedExchange
+from browsers.links.headers import REDIRECTS
 from browsers.page_records.comparison import TrafficComparison, bare_url
+from frontier.definition.scope import MAX_CHAIN
 
 _OK: Final = 200
 
@@ -38,12 +41,25 @@ def asked_urls(asked: Sequence[AskedExchange], kept: Sequence[EndedExchange] = (
         exchanges = ended.get((request.method, bare_url(request.url)))
         answer = exchanges.popleft() if exchanges else None
         url = asked_url(request.url.partition("#")[0], request.method, answer.query if answer is not None else None)
+        if request.initiator and not request.is_main:
+            entry["initiator"] = request.initiator
         if each.is_cached and exchanges is None:
             entry["fromCache"] = True
         if answer is not None and answer.status == each.status == _OK and answer.digest and not answer.truncated:
             entry["digest"] = answer.digest
         found[url] = entry | ({"error": each.error} if each.error else {})
     return found
+
+
+def redirect_chain(asked: Sequence[AskedExchange]) -> list[dict[str, Any]]:
+    """Return URL and status of the page's first answer, and of each answer to which HTTP redirects led from it."""
+    chain: list[dict[str, Any]] = []
+    for each in asked:
+        if each.request.is_main:
+            chain.append({"url": each.request.url.partition("#")[0], "status": each.status})
+            if each.status not in REDIRECTS or len(chain) > MAX_CHAIN:
+                break
+    return chain
 
 
 def comparison_json(comparison: TrafficComparison) -> dict[str, Any]:

@@ -401,7 +401,8 @@ def _read(
 
 
 def _facts(order: VisitOrder) -> dict[str, str]:
-    facts = {"hop_path": order.hop_path, "hop_via_url": order.via, "seed": order.source, "page_id": str(uuid.uuid4())}
+    facts = {"hop_path": order.hop_path, "hop_via_url": order.via, "seed": order.source}
+    facts["page_id"] = order.page_id or str(uuid.uuid4())
     facts["attempt"] = str(order.attempt) if order.attempt > 1 else ""
     return {name: value for name, value in facts.items() if value}
 

@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from archive.dates import Micros, parse_date
 from archive.ended_exchange import EndedExchange
 from archive.json_text import compact_json
+from archive.repairs import is_repair
 from browsers.proxying.outcomes import NOT_KEPT, retry_after
 from browsers.proxying.proxy_connection import AnswerUnreadable, ConnectionLost, ProxyConnections, ProxyUnreachable
 from browsers.visit import FleetMisconfigured, FleetUnavailable, VisitOrder
@@ -98,9 +99,13 @@ class SessionRequest:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Return the body of `POST /sessions`: unset fields are left out."""
+        """Return the body of `POST /sessions`: unset fields are left out.
+
+        The captures of a repair refer to no earlier capture: that may be the damaged one.
+        """
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: value for name, value in values.items() if value not in (None, "", False, ())}
+        given = {name: value for name, value in values.items() if value not in (None, "", False, ())}
+        return {**given, "dedup_buckets": {self.job: "rw"}, "conditional": False} if is_repair(self.job) else given
 
 
 @dataclass(frozen=True, slots=True)

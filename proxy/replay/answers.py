@@ -40,6 +40,7 @@ _DROPPED: Final = frozenset(
         b"expect-ct",
         b"nel",
         b"ghostfleet-replay",
+        b"ghostfleet-record",
         b"ghostfleet-error",
         b"",
     )
@@ -221,7 +222,7 @@ def archived_lines(capture: Capture, url: str, note: str = "") -> bytes:
     """Return the header lines that tell a memento from a live response (RFC 7089 section 2)."""
     date = formatdate(capture.date / 1_000_000, usegmt=True)
     lines = f'Memento-Datetime: {date}\r\nLink: <{url.replace(">", "%3E")}>; rel="original timegate"\r\n'
-    lines += "Vary: Accept-Datetime\r\n"
+    lines += f"Vary: Accept-Datetime\r\nGhostfleet-Record: {capture.record_id}\r\n"
     return (lines + (f"Ghostfleet-Replay: {note}\r\n" if note else "")).encode("ascii", "replace")
 
 

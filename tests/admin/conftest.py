@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from argon2 import PasswordHasher
+from flask import Flask
+from jinja2.bccache import Bucket, BytecodeCache
 from support.admin.harvest_database import MovableClock, make_tables
 from support.admin.site_users import CHEAP
 from support.stores.postgres_server import PostgresServer
@@ -20,6 +22,25 @@ from admin.people.passwords import PASSWORDS
 from archive.settings.load import Settings
 
 _NUMBERS = itertools.count()
+
+
+class _CompiledTemplates(BytecodeCache):
+    """The templates of all sites of this process, which would be compiled again for each site."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Give the bucket the code of the template, if a site has compiled the template."""
+        if code := self._codes.get(bucket.key):
+            bucket.bytecode_from_string(code)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep the code of the bucket."""
+        self._codes[bucket.key] = bucket.bytecode_to_string()
+
+
+Flask.jinja_options = {**Flask.jinja_options, "bytecode_cache": _CompiledTemplates()}
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""One crawl of the garden site by ghosts, shared by the tests that look at what it left."""
+"""The mark of this folder, and one crawl of the garden site by ghosts for the tests that look at what it left."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from support.browsers.garden_crawl import crawl
 from support.processes.machine_needs import chromium, redis_server
 
 from admin.demo.garden import GardenSite
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests of this folder, which run after the others."""
+    item.add_marker("e2e")
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,8 @@ from archive.warc.check import check
 from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.schema import CAPTURES, open_engine, reading
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(900)]
+"""Killed commands of a session are in `test_record.py`, killed browsers in `test_screen.py`."""
 SECONDS = 60_000
 expect.set_options(timeout=SECONDS)
 FREE_PORTS = ("--port", "0", "--proxy-port", "0", "--replay-port", "0", "--view-port", "0")

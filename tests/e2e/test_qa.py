@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
-from sqlalchemy import delete, update
+from sqlalchemy import delete, select, update
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 from support.qa.alarm_site import CAUSES, Cause, answer
@@ -125,12 +125,18 @@ def qa_process(home: Path) -> Iterator[subprocess.Popen[str]]:
             process.wait(60)
 
 
-def check(found: dict[str, QaPageView], lost: dict[str, str], url: str, causes: Sequence[Cause]) -> None:
+def wrong_answers(
+    found: dict[str, QaPageView], lost: dict[str, str], url: str, causes: Sequence[Cause]
+) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    """Return the judgements that are wrong: false alarms of whole pages, and twins whose loss is not named alone."""
+    wrong = []
     for cause in causes:
         whole, twin = found[f"{url}/{cause.name}/"], found[f"{url}/{cause.name}/lost/"]
-        assert (whole.severity, whole.reasons) == ("good", []), cause.name
-        assert twin.severity != "good", cause.name
-        assert damaged_resources(twin) == [lost[twin.url]], cause.name
+        if (whole.severity, whole.reasons) != ("good", []):
+            wrong.append((f"false alarm: {cause.name}", whole.severity, whole.reasons))
+        if twin.severity in ("good", "") or damaged_resources(twin) != [lost[twin.url]]:
+            wrong.append((f"loss not named: {cause.name}", twin.severity, twin.reasons))
+    return wrong
 
 
 def test_wounds_are_named_and_heal(home: Path) -> None:
@@ -139,22 +145,11 @@ def test_wounds_are_named_and_heal(home: Path) -> None:
         crawl(home, url)
         lost = wound(home, url, causes)
         found = judged(home)
-        check(found, lost, url, causes)
+        assert wrong_answers(found, lost, url, causes) == []
         whole = f"{url}/{SOME[0]}/"
         swapped = f"{whole}{causes[0].lost}"
         assert reasons_after_swap(home, whole, swapped) == [("changed-resource", swapped)]
-        database = open_database(load({"home": str(home)}, environment={}))
-        with database.transaction(QA) as transaction:
-            repair = repairs.start(transaction, 1, repairs.NewRepair()).id
-
-        def after() -> repairs.RepairDetails:
-            with database.reading(QA) as reading:
-                return repairs.show(reading, repair)
-
-        with qa_process(home):
-            until(lambda: all(part.score_after >= 0 for part in after().parts), what="the repair", within=SECONDS)
-        database.close()
-        parts = after().parts
+        parts = mended(home, 1).parts
     assert {part.url for part in parts} == set(lost)
     assert [(part.score_after, [each["why"] for each in part.outcomes]) for part in parts] == [(100, [""])] * len(parts)
     archive = load({"home": str(home)}, environment={}).archive_dir("alarms")
@@ -256,6 +251,130 @@ def test_a_person_reviews_thirty_pages_repairs_four_and_hands_over_the_report(ho
     assert all(url in report for url in lost)
 
 
+GARDEN_HOME = """<!doctype html><title>Home</title><a href=/bed/>bed</a> <a href=/spare.png>spare</a>"""
+GARDEN_BED = """<!doctype html><title>Bed</title><link rel=stylesheet href=/bed/sheet.css>
+<h1>Bed</h1><img src=/bed/hero.png width=600 height=300><div id=menu></div>
+<script src=/bed/menu.js></script><script src=/bed/app.js></script><script>paint(menu);</script>"""
+GARDEN_SCRIPTS = {
+    "/bed/app.js": b"const paint = menu => menu.prepend('painted');\nconst late = document.createElement('script');\n"
+    b"late.src = '/bed/late.js';\ndocument.head.append(late);\n",
+    "/bed/late.js": b"late.dataset.done = 'yes';",
+    "/bed/menu.js": b"for (const name of ['roses', 'herbs', 'trees', 'moss'])\n"
+    b"  menu.insertAdjacentHTML('beforeend', `<a href=/${name}>${name}</a> `);\n",
+}
+
+
+@contextmanager
+def flower_bed() -> Iterator[str]:
+    """A site with a page that needs a style sheet, three scripts and a picture."""
+
+    def routes(asked: Asked) -> Routed | None:
+        if asked.path == "/":
+            return Routed(GARDEN_HOME.encode(), "text/html; charset=utf-8")
+        if asked.path == "/bed/":
+            return Routed(GARDEN_BED.encode(), "text/html; charset=utf-8")
+        if asked.path == "/bed/sheet.css":
+            return Routed(b"body {background: #efe}", "text/css")
+        if asked.path in GARDEN_SCRIPTS:
+            return Routed(GARDEN_SCRIPTS[asked.path], "text/javascript")
+        found = answer(f"/consent{asked.path.removeprefix('/bed')}") if asked.path.endswith(".png") else None
+        return Routed(found[0], found[1]) if found is not None else None
+
+    with RoutedSite(routes) as site:
+        yield site.url("").rstrip("/")
+
+
+def swap(home: Path, there: str, spare: str) -> str:
+    """Let the index lead from a resource to the record of another one, and return the digest that the page saw."""
+    engine = open_engine(load({"home": str(home)}, environment={}).database_url)
+    kept = CAPTURES.c.kind.in_(("response", "revisit"))
+    with engine.begin() as connection:
+        (row,) = connection.execute(select(CAPTURES).where(CAPTURES.c.url == there, kept)).all()
+        connection.execute(delete(CAPTURES).where(CAPTURES.c.url == there))
+        place = {"url": there, "key": row.key, "date": row.date, "page_id": row.page_id}
+        done = connection.execute(update(CAPTURES).where(CAPTURES.c.url == spare, kept).values(**place))
+    engine.dispose()
+    assert done.rowcount == 1
+    return str(row.digest)
+
+
+def mended(home: Path, session: int) -> repairs.RepairDetails:
+    """Repair all damaged pages of a session, and return the repair when the pages are judged again."""
+    database = open_database(load({"home": str(home)}, environment={}))
+    with database.transaction(QA) as transaction:
+        repair = repairs.start(transaction, session, repairs.NewRepair()).id
+
+    def after() -> repairs.RepairDetails:
+        with database.reading(QA) as reading:
+            return repairs.show(reading, repair)
+
+    with qa_process(home):
+        until(lambda: all(part.score_after >= 0 for part in after().parts), what="the repair", within=SECONDS)
+    found = after()
+    database.close()
+    return found
+
+
+def judged_page(home: Path, url: str) -> QaPageView:
+    """Judge one page by the command, and return it."""
+    (home / "pages.txt").write_text(url, "utf-8")
+    done = run(home, "qa", "run", "alarms", "--pages", str(home / "pages.txt"), "--json")
+    return pages(home, json.loads(done.stdout)["id"])[url]
+
+
+def test_a_swapped_content_is_named_and_the_repaired_record_wins_in_replay(home: Path) -> None:
+    with flower_bed() as url:
+        crawl(home, url)
+        hero, page = f"{url}/bed/hero.png", f"{url}/bed/"
+        assert judged_page(home, page).reasons == []
+        digest = swap(home, hero, f"{url}/spare.png")
+        damaged = judged_page(home, page)
+        named = {reason["kind"]: reason.get("url") for reason in damaged.reasons}
+        assert named["changed-resource"] == hero
+        assert "picture" in named
+        found = mended(home, damaged.session_id)
+    assert [(part.url, part.score_after) for part in found.parts] == [(page, 100)]
+    assert found.after_id is not None
+    assert pages(home, found.after_id)[page].reasons == []
+    engine = open_engine(load({"home": str(home)}, environment={}).database_url)
+    with engine.begin() as connection:
+        of_hero = connection.execute(select(CAPTURES).where(CAPTURES.c.url == hero)).all()
+    engine.dispose()
+    new = [row for row in of_hero if row.job == f"repair-{found.id}"]
+    assert sorted((row.kind, row.digest) for row in new if row.kind == "response") == [("response", digest)]
+    assert [row.kind for row in new if row.kind == "metadata"] == ["metadata"], "the provenance"
+    assert {row.page_id for row in new} == {damaged.page_id}
+
+
+def test_what_the_replay_alone_has_wrong_is_named_with_its_cause(home: Path) -> None:
+    with flower_bed() as url:
+        crawl(home, url)
+    page = f"{url}/bed/"
+    lost = [f"{url}/bed/{name}" for name in ("late.js", "menu.js")]
+    engine = open_engine(load({"home": str(home)}, environment={}).database_url)
+    with engine.begin() as connection:
+        connection.execute(delete(CAPTURES).where(CAPTURES.c.url.in_(lost)))
+    engine.dispose()
+    found = judged_page(home, page)
+    reasons = {reason.get("url", reason["kind"]): reason for reason in found.reasons}
+    assert reasons[lost[0]]["initiator"] == f"script {url}/bed/app.js:4"
+    assert reasons[lost[1]]["initiator"] == f"document {page}:3"
+    assert reasons["links"]["words"] == "4 of 4 links of the capture are not in the replay"
+    assert sorted(reasons["links"]["examples"]) == [f"{url}/{name}" for name in ("herbs", "moss", "roses", "trees")]
+    assert found.measures["newScriptErrors"] == 0
+
+    engine = open_engine(load({"home": str(home)}, environment={}).database_url)
+    with engine.begin() as connection:
+        connection.execute(delete(CAPTURES).where(CAPTURES.c.url == f"{url}/bed/app.js"))
+    engine.dispose()
+    found = judged_page(home, page)
+    assert "a script has an error in replay alone: Uncaught ReferenceError: paint is not defined" in " ".join(
+        reason["words"] for reason in found.reasons
+    )
+    report = run(home, "qa", "report-csv", str(found.session_id)).stdout
+    assert f"asked for by document {page}:3" in report
+
+
 @contextmanager
 def garden() -> Iterator[tuple[RoutedSite, str]]:
     """A site of thirty pages with a picture each, below one page that links to them."""
@@ -291,9 +410,19 @@ def driven_tab(site: RunningSite) -> Iterator[Page]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(5400)
 def test_thirteen_causes_give_no_alarm_in_ten_runs(home: Path) -> None:
     with alarm_site(CAUSES) as (_, url):
         crawl(home, url)
     lost = wound(home, url, CAUSES)
-    for _ in range(10):
-        check(judged(home), lost, url, CAUSES)
+    wrong = []
+    for number in range(10):
+        found = wrong_answers(judged(home), lost, url, CAUSES)
+        print(
+            f"run {number + 1}: {2 * len(CAUSES) - len(found)} of {2 * len(CAUSES)} are right",
+            *found,
+            sep="\n",
+            flush=True,
+        )
+        wrong += found
+    assert wrong == []

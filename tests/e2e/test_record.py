@@ -60,6 +60,7 @@ def test_a_login_is_recorded_in_a_window_and_resumed(home: Path) -> None:
     assert checked.returncode == 0, checked.stdout
 
 
+@pytest.mark.slow
 def test_a_window_of_firefox_records_https_and_asks_nobody_else(home: Path, tmp_path: Path) -> None:
     if shutil.which("firefox-esr") is None and shutil.which("firefox") is None:
         pytest.skip("no Firefox; apt-get install firefox-esr")

@@ -164,7 +164,14 @@ def end(database: Database, number: int) -> None:
     until(lambda: state_of(database, number) is CaptureState.ENDED, what="the end of the session", within=90)
 
 
-@pytest.mark.parametrize("capture", [by_window, by_own_browser, by_screen])
+@pytest.mark.parametrize(
+    "capture",
+    [
+        by_window,
+        pytest.param(by_own_browser, marks=pytest.mark.slow),
+        pytest.param(by_screen, marks=pytest.mark.slow),
+    ],
+)
 def test_a_login_is_captured_viewed_and_judged(home: Path, capture: Callable[[Path, LoginSite], int]) -> None:
     with LoginSite() as site:
         number = capture(home, site)

@@ -29,8 +29,15 @@ def proxy(tmp_path: Path) -> Iterator[RunningProxy]:
         yield running
 
 
-@pytest.mark.parametrize("how", ["fin", "rst"])
-@pytest.mark.parametrize("when", ["before the head", "within the body"])
+@pytest.mark.parametrize(
+    ("how", "when"),
+    [
+        ("fin", "before the head"),
+        ("rst", "within the body"),
+        pytest.param("rst", "before the head", marks=pytest.mark.slow),
+        pytest.param("fin", "within the body", marks=pytest.mark.slow),
+    ],
+)
 def test_the_fetch_goes_on_to_its_end(proxy: RunningProxy, origin: RawOrigin, how: str, when: str) -> None:
     whole, gone = response(page(b"whole", 3_000_000)), threading.Event()
     at = 0 if when == "before the head" else 1_000_000

@@ -24,7 +24,9 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize(("before", "after"), [("sha1", "sha256"), ("blake3", "sha1")])
+@pytest.mark.parametrize(
+    ("before", "after"), [("sha1", "sha256"), pytest.param("blake3", "sha1", marks=pytest.mark.slow)]
+)
 def test_a_collection_goes_on_with_another_algorithm_and_every_revisit_can_be_verified(
     tmp_path: Path, before: Algorithm, after: Algorithm
 ) -> None:

@@ -33,6 +33,7 @@ def origins(tmp_path: Path) -> Iterator[tuple[RawOrigin, RawOrigin]]:
         yield plain, secure
 
 
+@pytest.mark.slow  # `test_hostile_requests.py` and `test_hostile_neighbours.py` have one client at a time
 @pytest.mark.timeout(300)
 def test_after_all_of_them_at_once_the_proxy_is_as_before(tmp_path: Path, origins: tuple[RawOrigin, RawOrigin]) -> None:
     plain, secure = origins

@@ -38,8 +38,15 @@ def remove_files(proxy: RunningProxy) -> None:
         path.unlink()
 
 
-@pytest.mark.parametrize("remove", [remove_folder, remove_files])
-@pytest.mark.parametrize("while_it_runs", [False, True], ids=["between runs", "while it runs"])
+@pytest.mark.parametrize(
+    ("remove", "while_it_runs"),
+    [
+        pytest.param(remove_files, False, id="files between runs"),
+        pytest.param(remove_folder, True, id="folder while it runs"),
+        pytest.param(remove_folder, False, id="folder between runs", marks=pytest.mark.slow),
+        pytest.param(remove_files, True, id="files while it runs", marks=pytest.mark.slow),
+    ],
+)
 def test_a_crawl_after_files_were_removed_keeps_everything_again(
     tmp_path: Path, origin: RawOrigin, remove: Callable[[RunningProxy], None], while_it_runs: bool
 ) -> None:

@@ -4,15 +4,6 @@ tools => {
   const YES = new RegExp(`^\\W*(${tools.words.agree})\\W*$`, 'iu');
   const ABOUT = /cookie|consent|gdpr|dsgvo|privacy|privat|datenschutz|ccpa|cmp|onetrust|didomi|qc-cmp|usercentrics|truste|evidon|klaro|tarteaucitron|axeptio|iubenda|sp_message|notice|banner|age-?(gate|verif)|overlay|modal|dialog|wall/i;
   const BUTTONS = 'button, a, input[type=button], input[type=submit], [role=button], [onclick]';
-  const KNOWN = [
-    '#onetrust-accept-btn-handler', '#didomi-notice-agree-button', '.didomi-continue-without-agreeing ~ button',
-    '#CybotCookiebotDialogBodyLevelButtonLevelOptinAllowAll', '#CybotCookiebotDialogBodyButtonAccept', '#truste-consent-button',
-    '.qc-cmp2-summary-buttons button[mode=primary]', '[data-testid=uc-accept-all-button]', '#accept-recommended-btn-handler',
-    '.cc-allow', '.cc-accept-all', '.cc-dismiss', '.cm-btn-success', '#tarteaucitronPersonalize2', '.iubenda-cs-accept-btn',
-    '#axeptio_btn_acceptAll', '.cmplz-accept', '#cookie_action_close_header', '.fc-cta-consent', '[data-cookiefirst-action=accept]',
-    '#cmpwelcomebtnyes a', '.osano-cm-accept-all', '#ccc-notify-accept', '#wt-cli-accept-all-btn', '.moove-gdpr-infobar-allow-all',
-    'button[title="Accept all"]', 'button[title="ACCEPT ALL"]', '.message-button[aria-label*="ccept"]',
-  ];
   const PLATFORMS = [
     ['onetrust', () => window.OneTrust?.AllowAll],
     ['didomi', () => window.Didomi?.setUserAgreeToAll && (() => { window.Didomi.setUserAgreeToAll(); })],
@@ -117,11 +108,6 @@ tools => {
 
   /* Return the place of the button that agrees, or null. Each button is offered once. */
   tools.agreeButton = () => {
-    for (const selector of KNOWN) {
-      const element = document.querySelector(selector);
-      const place = element && offer(element);
-      if (place) return place;
-    }
     for (const element of tools.elements()) {
       if (!element.matches(BUTTONS)) continue;
       if (element.localName === 'a' && /^https?:/.test(element.getAttribute('href') || '')) continue;

@@ -4,8 +4,9 @@ A browser's request for a document begins a visit. The capture of the document g
 recorded in a session for one page, its page id. Requests whose Referer names the document, or its origin, belong to the
 visit. Without a Referer a request belongs to the client's last visit. Of the captures of one URL those of the same page
 id count, else those between the document's capture and its next one. They are answered in the order of their dates; the
-last one is repeated. The document of a frame that is loaded twice in one page is answered in this order, too. Ranges
-and HEAD requests do not count, since players ask for parts of one response.
+last one is repeated. The captures of a repair stand in for those of the visit that it mends. The document of a frame
+that is loaded twice in one page is answered in this order, too. Ranges and HEAD requests do not count, since players
+ask for parts of one response.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from typing import Final
 
 from archive.capture import Capture
 from archive.dates import Micros
+from archive.repairs import is_repair
 from proxy.protocol.http1 import RequestHead
 
 _MOST_VISITS: Final = 2_000
 """Visits that are remembered, those of all clients together; the one used longest ago is forgotten."""
 _MOST_URLS: Final = 5_000
 """URLs of one visit that are counted."""
+_SHOWN: Final = range(200, 400)
+"""The statuses with which a capture of a repair stands in for others. What a repair could not get shows nothing."""
 _FRAMES: Final = frozenset((b"iframe", b"frame", b"embed", b"object", b"fencedframe"))
 
 type Asked = tuple[str, ...]
@@ -61,7 +65,9 @@ class PageLoad:
         if not own:
             end = self.until
             own = [capture for capture in captures if capture.date >= date and (end is None or capture.date < end)]
-        return sorted(own, key=lambda capture: capture.date)
+        own.sort(key=lambda capture: capture.date)
+        repairs = [each.job for each in own if is_repair(each.job) and each.status in _SHOWN]
+        return [each for each in own if each.job == repairs[-1] and each.status in _SHOWN] if repairs else own
 
     def next_place(self, asked: Asked, *, counts: bool) -> int:
         """Return how often this was asked for before. The request is counted if it `counts`.

@@ -94,6 +94,7 @@ OPERATIONS_OF: Final = {
     "qa.decide": ("qa.decide",),
     "qa.delete": ("qa.delete",),
     "qa.repair": ("qa.repair",),
+    "qa.repair_missed": ("qa.repair-missed",),
     "qa.start": ("qa.start",),
     "qa.stop_repair": ("qa.stop-repair",),
     "qa.undo": ("qa.undo",),

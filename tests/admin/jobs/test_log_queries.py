@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.archive.capture_rows import capture
+from support.processes.memory import growth
 
 from admin.jobs.log_queries import (
     AttemptQuery,
@@ -116,11 +116,11 @@ def test_long_log_is_read_only_as_far_as_needed_in_flat_memory(tmp_path: Path) -
     log = CrawlLog(tmp_path, rotate_bytes=20_000_000)
     for start in range(0, 200_000, 10_000):
         log.append([_line(n, f"http://host{n % 999}.example/{'p' * 200}") for n in range(start, start + 10_000)])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert len(attempts(log.path, AttemptQuery(limit=5)).rows) == 5
-    found = attempts(log.path, AttemptQuery(UrlChoice.of(host="host998.example"), limit=10_000))
+    with growth() as memory:
+        assert len(attempts(log.path, AttemptQuery(limit=5)).rows) == 5
+        found = attempts(log.path, AttemptQuery(UrlChoice.of(host="host998.example"), limit=10_000))
     assert len(found.rows) == 200
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 30_000
+    assert memory.bytes < 30_000_000
     ended = attempts(log.path, AttemptQuery(UrlChoice.of(host="not.there.example"), seconds=0))
     assert (ended.rows, ended.damaged) == ([], 0)
     assert ended.next is not None

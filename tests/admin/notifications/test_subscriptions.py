@@ -188,7 +188,7 @@ def test_users_list_their_own_messages_and_administrators_those_of_all(site: Not
     [
         ("Job 7\r\nBcc: everybody@example.org", "Job 7 Bcc: everybody@example.org"),
         ("a\x00b\u2028c\u202ed", "a b c d"),
-        ("x" * 10_000_000, "x" * 299 + "…"),
+        ("x" * 1_000_000, "x" * 299 + "…"),
         ("", ""),
     ],
 )

@@ -100,7 +100,7 @@ def test_tokens_of_others_are_out_of_reach(database: Database) -> None:
         list_user_tokens(transaction, "anna")
 
 
-@pytest.mark.parametrize("token", ["", "gf_", "gf_" + "a" * 10_000_000, "gf_é", "gf_\ud800", "gf_\0", "x"])
+@pytest.mark.parametrize("token", ["", "gf_", "gf_" + "a" * 1_000_000, "gf_é", "gf_\ud800", "gf_\0", "x"])
 def test_a_text_that_is_no_token_is_nobody(sqlite_database: Database, token: str) -> None:
     add_person(sqlite_database, "anna")
     assert user_of(sqlite_database, token) is None

@@ -107,7 +107,7 @@ def test_a_link_works_once_and_until_it_expires(database: Database, clock: Movab
         open_link(database, late)
 
 
-@pytest.mark.parametrize("token", ["", "x", "é" * 43, "a" * 10_000_000, "\0", "' OR 1=1 --", "\ud800"])
+@pytest.mark.parametrize("token", ["", "x", "é" * 43, "a" * 1_000_000, "\0", "' OR 1=1 --", "\ud800"])
 def test_a_text_that_is_no_token_is_refused(sqlite_database: Database, token: str) -> None:
     first(sqlite_database)
     with pytest.raises(LinkRefused):

@@ -43,7 +43,7 @@ def test_a_login_gives_a_session_whose_cookie_the_database_does_not_have(databas
         ("anna", "wrong password 99"),
         ("nobody", PASSWORD),
         ("", ""),
-        ("a" * 10_000_000, PASSWORD),
+        ("a" * 1_000_000, PASSWORD),
         ("anna", PASSWORD + "x" * 1_000_000),
         ("anna\0", PASSWORD),
         ("\u202eanna", PASSWORD),

@@ -73,6 +73,18 @@ def test_what_the_browser_can_no_longer_show_is_named() -> None:
     ]
 
 
+def test_a_film_that_never_loads_in_replay_is_named_when_no_visit_shows_it() -> None:
+    film = {"url": "http://a.test/f.mp4", "kind": "media", "box": [0, 0, 90, 90], "isVisible": True}
+    captured = captured_page(boxes=[{**film, "readyState": 4}])
+    silent, again = replayed(), replayed()
+    silent.snapshot.boxes = [{**film, "readyState": 0}]
+    again.snapshot.boxes = [{**film, "readyState": 1}]
+    first = judged(captured, silent)
+    assert (kinds(first), first.needs_second_visit) == ([FindingKind.UNPLAYABLE], True)
+    assert kinds(judged(captured, silent, again)) == []
+    assert kinds(judged(captured_page(boxes=[{**film, "readyState": 1}]), silent)) == [], "the film had no picture then"
+
+
 def test_a_large_image_costs_more_than_a_small_one() -> None:
     boxes = [
         {"url": f"http://a.test/{number}.png", "kind": "image", "box": [0, 0, size, size], "isVisible": True}
@@ -126,6 +138,60 @@ def test_a_replay_that_hangs_or_ends_elsewhere_is_named() -> None:
     assert kinds(judged(captured_page(), replayed(notes=["page-timeout"]))) == [FindingKind.HANGS]
     assert kinds(judged(captured_page(), replayed(final_url="http://a.test/login"))) == [FindingKind.REDIRECT]
     assert judged(captured_page(), replayed(final_url="http://a.test/#top")).findings == ()
+
+
+def test_redirects_that_lead_another_way_are_named() -> None:
+    way = [{"url": "http://a.test/old", "status": 301}, {"url": "http://a.test/", "status": 200}]
+    (finding,) = judged(captured_page(chain=way), replayed()).findings
+    assert (finding.kind, finding.points) == (FindingKind.REDIRECT, 3)
+    assert "the capture went by http://a.test/old → http://a.test/, and the replay by http://a.test/" in finding.words
+    assert judged(captured_page(chain=way[1:]), replayed()).findings == ()
+    assert judged(captured_page(chain="nonsense"), replayed()).findings == ()
+
+
+def test_links_that_the_replay_lacks_are_counted_and_looked_for_twice() -> None:
+    links = [f"http://a.test/{word}" for word in ("news", "about", "shop", "map")]
+    found = judged(captured_page(links=links), replayed(links=links[:2]))
+    assert found.needs_second_visit
+    still = judged(captured_page(links=links), replayed(links=links[:2]), replayed(links=links[1:2]))
+    (finding,) = still.findings
+    assert (finding.kind, finding.words) == (FindingKind.LINKS, "2 of 4 links of the capture are not in the replay")
+    assert set(finding.to_json()["examples"]) == set(links[2:])
+    assert still.measures["links"] == {"captured": 4, "lost": 2}
+    again = judged(captured_page(links=links), replayed(links=links[:2]), replayed(links=links[2:]))
+    assert again.findings == (), "a later visit shows the others"
+    assert judged(captured_page(links=links), replayed(links=links[1:])).findings == (), "one link is no damage"
+    assert judged(captured_page(), replayed(links=links)).findings == ()
+
+
+def test_errors_of_scripts_that_only_the_replay_has_are_named_and_cost_little() -> None:
+    many = [f"{'x' * number} is not defined" for number in range(1, 40)]
+    found = judged(captured_page(errors=[{"text": many[0], "count": 1}]), replayed(errors=many))
+    assert {*kinds(found)} == {FindingKind.SCRIPT_ERROR}
+    assert (found.score, found.severity, found.measures["newScriptErrors"]) == (90, DamageSeverity.GOOD, 38)
+    assert "xx is not defined" in found.findings[0].words
+    assert judged(captured_page(), replayed(errors=many)).findings == (), "an older capture has no list"
+    without = Judge(QaSettings(script_error_points=0))
+    assert without.compare(captured_page(errors=[]), (replayed(errors=many),), lambda *_: True).findings == ()
+
+
+def test_a_missing_resource_has_its_size_its_weight_and_what_asked_for_it() -> None:
+    url = "http://a.test/1.png"
+    urls = {url: {"status": 200, "type": "image", "initiator": "script http://a.test/app.js:3"}}
+    box = {"url": url, "kind": "image", "box": [0, 0, 320, 512], "isVisible": True}
+    (finding,) = judged(captured_page(urls=urls, boxes=[box]), replayed(missing=[url])).findings
+    told = finding.to_json()
+    assert (told["initiator"], told["size"]) == ("script http://a.test/app.js:3", "320 × 512")
+    assert told["weight"] == 0.75
+
+
+def test_thresholds_are_settings() -> None:
+    before, after = picture((100, 100, 300, 300)), picture((320, 100, 520, 300))
+    tolerant = Judge(QaSettings(view_tolerance=1, text_tolerance=0, lost_links_share=1))
+    captured = captured_page(view=before, text="one two three", links=["http://a.test/a", "http://a.test/b"])
+    replay = replayed(view=after, text="four five six")
+    assert tolerant.compare(captured, (replay,), lambda *_: True).findings == ()
+    assert len(JUDGE.compare(captured, (replay,), lambda *_: True).findings) == 3
 
 
 def test_a_login_in_place_of_the_page_is_an_error_page() -> None:

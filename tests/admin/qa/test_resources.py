@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.archive.capture_rows import capture
 
 from admin.qa.resources import PageResource, ResourceState, compare_resources, kind_of
 from archive.dates import parse_date
@@ -55,6 +56,41 @@ def test_another_content_than_at_the_capture_is_damage() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("digest", "job", "page_id", "archived", "is_damage"),
+    [
+        ("ABC", "run", "other", False, False),
+        ("XYZ", "run", "other", True, True),
+        ("XYZ", "run", "page", True, False),
+        ("XYZ", "run", "page", False, True),
+        ("XYZ", "repair-7", "page", False, False),
+        ("XYZ", "repair-7", "page", True, False),
+    ],
+    ids=["same", "another visit's", "twice in the visit", "lost", "repaired", "repaired beside the old one"],
+)
+def test_the_record_that_the_replay_shows_decides(
+    digest: str, job: str, page_id: str, archived: bool, is_damage: bool
+) -> None:
+    captured = {"http://a/s.css": {**GOOD, "digest": "ABC"}}
+    record = capture(url="http://a/s.css", digest=digest, job=job, page_id=page_id, record_id="shown")
+    visit = [asked("http://a/s.css", kind="stylesheet", ghostfleet_record="shown")]
+    found = compare_resources(captured, [visit], AT, lambda *_: archived, {"shown": record}.get, "page")
+    assert found.resources[0].is_damage == is_damage
+
+
+def test_what_asked_for_a_resource_is_known_from_either_side() -> None:
+    told = {**GOOD, "initiator": "script http://a/app.js:3"}
+    again = AskedExchange(BrowserRequest("http://a/1.png", "GET", "image", initiator="document http://a/:9"), AT, 404)
+    found = fates(
+        {"http://a/1.png": told, "http://a/2.png": told, "http://a/3.png": {**told, "initiator": 7}},
+        [again],
+        archived=False,
+    )
+    assert [found[f"http://a/{number}.png"].initiator for number in (1, 2, 3)] == [
+        "document http://a/:9", "script http://a/app.js:3", "",
+    ]  # fmt: skip
+
+
 def test_a_new_url_is_damage_when_every_visit_asks_for_it() -> None:
     visit = [missed("http://a/new.png")]
     assert fates({"http://a/": GOOD}, visit)["http://a/new.png"].state is ResourceState.VARIES
@@ -102,6 +138,7 @@ def test_counts_and_time_skew() -> None:
         captured, [[late, early, asked("http://a/x", memento_datetime="no date")]], AT, lambda *_: True
     )
     assert (found.earliest_seconds, found.latest_seconds) == (3600, 60)
+    assert found.measures()["skews"] == [{"url": "http://a/early.png", "seconds": -3600}]
     assert (found.good_at_capture, found.bad_at_capture, found.good_in_replay) == (1, 1, 3)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import time
 from collections.abc import Callable, Iterator
 
 import httpx
@@ -19,6 +18,7 @@ from support.archive.browsed_collection import PAGE as CAPTURED_PAGE
 from support.web.site_pages import refused, saved
 from support.web.site_server import RunningSite, running_site, send_form
 
+from admin.collections.reader_misses import MissCollector
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.qa_tables import PageDecision, QaRepair, QaSession, QaState, RepairPart
@@ -65,6 +65,26 @@ def rulings(database: Database) -> list[tuple[str, str]]:
         return [(row.url.rpartition("/")[2], str(row.ruling)) for row in rows]
 
 
+def test_a_person_repairs_with_one_click_what_readers_missed(
+    client: httpx.Client, sqlite_database: Database, settings: Settings
+) -> None:
+    shelf = Shelf(settings)
+    shelf.page()
+    shelf.close()
+    assert "view.collect_misses" in client.get(f"/qa?collection={NAME}").text
+    assert client.get("/qa?collection=never-made").status_code == 200
+    view = settings.view.model_copy(update={"collect_misses": True})
+    collector = MissCollector(settings.model_copy(update={"view": view}))
+    collector.note(NAME, IMAGE, CAPTURED_PAGE)
+    collector.flush()
+    assert IMAGE in client.get(f"/qa?collection={NAME}").text
+    to = saved(client, "/qa/missed", collection=NAME, url=IMAGE)
+    assert CAPTURED_PAGE in client.get(to).text
+    with sqlite_database.reading(COMMAND_LINE) as transaction:
+        (part,) = transaction.session.scalars(select(RepairPart)).all()
+        assert (part.url, part.resources) == (CAPTURED_PAGE, [IMAGE])
+
+
 def test_a_person_starts_a_session_and_sees_its_progress(
     client: httpx.Client, sqlite_database: Database, settings: Settings
 ) -> None:
@@ -88,6 +108,26 @@ def test_a_person_starts_a_session_and_sees_its_progress(
     with sqlite_database.reading(COMMAND_LINE) as transaction:
         rows = transaction.session.scalars(select(QaSession).order_by(QaSession.id)).all()
         assert [(row.job, row.follows) for row in rows] == [("one", True), ("two", True)]
+
+
+def test_the_review_and_the_report_say_what_asked_for_a_resource_and_which_links_are_lost(
+    client: httpx.Client, sqlite_database: Database
+) -> None:
+    asked_by, lost = f"script http://example.org/app.js:{HOSTILE}", f"http://example.org/{HOSTILE}"
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        session = add_session(transaction, NAME)
+        missing = finding("missing-image", 20, IMAGE) | {"initiator": asked_by, "size": "320 × 200", "weight": 0.125}
+        links = finding("links", 9, words="2 of 9 links are lost") | {"examples": [lost, "http://example.org/b"]}
+        skews = {"skews": [{"url": lost, "seconds": -7200.5}]}
+        page = add_page(transaction, session, CAPTURED_PAGE, 40, [missing, links], measures={"resources": skews})
+        address, report = f"/qa/{session.id}/pages/{page.id}", f"/qa/{session.id}/report"
+    shown = client.get(address).text
+    for text in ("script http://example.org/app.js:", "320 × 200", "12.5 %", "2 of them", "-7200"):
+        assert text in shown
+    handed_over = client.get(report).text
+    assert "asked for by script http://example.org/app.js:" in handed_over
+    assert "320 × 200 pixels" in handed_over
+    assert "<script>alert" not in shown + handed_over
 
 
 def test_a_review_without_scripts_goes_from_page_to_page(client: httpx.Client, sqlite_database: Database) -> None:
@@ -262,7 +302,6 @@ def test_thirty_pages_are_reviewed_with_keys_only(open_context: OpenContext, sql
     expect(tab.locator("#note")).to_be_focused()
     tab.keyboard.type("a paragraph is lost")
     tab.keyboard.press("Escape")
-    began = time.monotonic()
     for number in range(30):
         _press(tab, "p" if number < 5 else "r" if number < 10 else "a", number)
         if number == 4:
@@ -271,7 +310,6 @@ def test_thirty_pages_are_reviewed_with_keys_only(open_context: OpenContext, sql
             expect(tab.locator("h1")).to_have_text("Page 4")
             tab.keyboard.press("j")
             expect(tab.locator("h1")).to_have_text("Page 5")
-    seconds = time.monotonic() - began
     expect(tab.get_by_text("It was the last page of the list.")).to_be_visible()
     with sqlite_database.reading(COMMAND_LINE) as transaction:
         notes = [row.note for row in transaction.session.scalars(select(PageDecision)) if row.note]
@@ -281,7 +319,6 @@ def test_thirty_pages_are_reviewed_with_keys_only(open_context: OpenContext, sql
         4, 1, 5, 20
     ]  # fmt: skip
     assert refusals == []
-    assert seconds < 300, f"thirty pages took {seconds:.0f} s, which is too long for sixty in ten minutes"
     tab.goto(f"/qa/{session}")
     tab.get_by_role("button", name="Repair what was sent to repair").click()
     expect(tab.get_by_role("heading", level=1)).to_contain_text("Repair 1")

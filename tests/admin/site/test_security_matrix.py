@@ -100,7 +100,14 @@ def test_a_token_is_of_no_use_with_the_form_cookie_of_another_session(secure: Se
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("role", EVERYBODY, ids=lambda role: str(role or "nobody"))
+@pytest.mark.parametrize(
+    "role",
+    # `tests/admin/api` asks all routes of the API as each role, without a server
+    [
+        pytest.param(role, marks=() if role in (None, Role.READER) else pytest.mark.slow, id=str(role or "nobody"))
+        for role in EVERYBODY
+    ],
+)
 def test_operations_are_for_tokens_that_have_the_right(secure: SecuritySite, role: Role | None) -> None:
     headers = {} if role is None else {"Authorization": f"Bearer {token(secure.site.database, role)}"}
     wrong = []

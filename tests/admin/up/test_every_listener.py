@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -19,6 +20,7 @@ MOST_BYTES = 16 << 20
 PARTS = ("admin", "proxy", "replay", "replay_control", "view", "cdx")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_strangers_take_no_memory_and_keep_nobody_waiting_at_any_port(start_up: Start) -> None:
     with start_up("--demo", "--harvesters", "0") as command:
@@ -30,16 +32,16 @@ def test_strangers_take_no_memory_and_keep_nobody_waiting_at_any_port(start_up: 
         assert known < {listener.port for listener in listeners}  # and the demo's site, and ports for credentials
         assert sum(listener.speaks_tls for listener in listeners) == 1
         with ThreadPoolExecutor(len(listeners)) as pool:
-            for sent in FLOODS.values():  # what is loaded at the first use of its kind is not counted
-                list(pool.map(lambda listener, sent=sent: flood(listener, sent[:20_000]), listeners))
-            for name, sent in FLOODS.items():
+            for make in FLOODS.values():  # what is loaded at the first use of its kind is not counted
+                list(pool.map(partial(flood, sent=make()[:20_000]), listeners))
+            for name, make in FLOODS.items():
                 peaks = Peaks(processes)
-                list(pool.map(lambda listener, sent=sent: flood(listener, sent), listeners))
+                list(pool.map(partial(flood, sent=make()), listeners))
                 too_much = {title: grown >> 20 for title, grown in peaks.growth().items() if grown > MOST_BYTES}
                 assert not too_much, f"{name}: MB by process"
-            for name, sent in SLOW.items():
+            for name, make in SLOW.items():
                 for listener in listeners:
-                    with slow_clients(listener, sent) as connected:
+                    with slow_clients(listener, make()) as connected:
                         assert listener.answers(), f"{name} at {listener}"
                         assert connected() == 20, f"{name} at {listener}: clients had to go for it"
             peaks = Peaks(processes)

@@ -129,6 +129,7 @@ def test_sighup_replaces_the_recording_processes_and_no_other_part(start_up: Sta
     assert "Traceback" not in command.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_a_part_that_keeps_dying_is_left_alone_for_a_while_and_the_others_go_on(
     start_up: Start,

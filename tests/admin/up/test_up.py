@@ -55,6 +55,7 @@ def test_everything_starts_and_what_dies_is_restarted_and_ctrl_c_ends_all_in_ord
     assert not processes_of(command.home)
 
 
+@pytest.mark.slow  # its short form is in `test_signals.py`
 @pytest.mark.timeout(300)
 def test_nothing_is_left_when_the_parent_is_killed_and_the_next_start_makes_another_link(start_up: Start) -> None:
     with start_up("--channel", "FOCUSED", "--harvesters", "2") as command:

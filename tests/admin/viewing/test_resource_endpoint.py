@@ -13,6 +13,7 @@ from support.archive.browsed_collection import DAY, NAME
 from support.archive.exchanges import DATE
 from support.browsers.running_viewer import CollectionShelf, RunningViewer, running_viewer
 
+from admin.collections.reader_misses import read_misses
 from admin.viewing.resource_endpoint import ResourceAddress, nearest_first, read_address
 from archive.capture import Original
 from archive.settings.load import Settings
@@ -137,6 +138,24 @@ def test_a_page_in_the_player_gets_the_answers_of_one_url_in_their_order(
         assert [state(**player(page)) for _ in range(4)] == [b"wait", b"wait more", b"ready", b"ready"]
     assert state() == b"wait", "another program gets the nearest one"
     assert state(**player("http://elsewhere.org/page")) == b"ready", "of the reader's last page, as far as is known"
+
+
+def test_misses_of_pages_in_the_player_are_counted_when_the_setting_asks_for_it(settings: Settings) -> None:
+    shelf = CollectionShelf(settings)
+    shelf.put("/page", b"first")
+    shelf.close()
+    page, view = "http://example.org/page", settings.view.model_copy(update={"collect_misses": True})
+    for chosen in (settings, settings.model_copy(update={"view": view})):
+        assert read_misses(settings, NAME) == []
+        with running_viewer(chosen) as running, running.client() as client:
+            client.get(f"{AT}/{page}", headers=player())
+            for url in ("lost.png", "lost.png", "lost.png?typed=secret", "page"):
+                client.get(f"{AT}/http://example.org/{url}", headers=player(page))
+            client.get(f"{AT}/http://example.org/gone", headers=player())
+            client.get(f"{AT}/http://example.org/asked-by-a-program")
+            client.post(f"{AT}/http://example.org/sent", headers=player(page))
+    found = {(miss.url, miss.page, miss.times) for miss in read_misses(settings, NAME)}
+    assert found == {("http://example.org/lost.png", page, 2), ("http://example.org/gone", "", 1)}
 
 
 def test_a_redirect_that_keeps_the_method_is_followed_for_the_player(client: httpx.Client, settings: Settings) -> None:

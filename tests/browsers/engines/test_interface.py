@@ -37,7 +37,7 @@ from browsers.engines.interface import (
 )
 from browsers.proxying.control_client import SessionRequest
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="module")]
 UNSTEADY = frozenset(
     (
         "test_clicks_reach_points_in_frames_of_other_origins",

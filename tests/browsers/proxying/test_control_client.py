@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 from support.browsers.visits import Fleet, page
@@ -30,6 +31,21 @@ def test_a_wish_for_a_page_says_all_that_the_order_says() -> None:
         "source": "http://s.test/",
         "listen": True,
     }
+
+
+def test_a_repair_refers_to_no_earlier_capture(fleet: Fleet, origin: RawOrigin) -> None:
+    for _ in range(3):
+        origin.script("/same.css", page("always the same"))
+    order = fleet.order(origin.url("/same.css"))
+    again = replace(order, job="repair-7", page_id="visit")
+    for each in (order, again, again):
+        visitor = PlainVisitor(fleet.settings(), [fleet.control])
+        visitor.visit(each)
+        visitor.close()
+    records = [record for record in fleet.proxy.records(order.collection).of(order.url) if record.kind != "request"]
+    assert [record.kind for record in records] == ["response", "response", "revisit"]
+    assert [dict(record.fields)["WARC-Page-ID"] for record in records[1:]] == ["visit", "visit"]
+    assert dict(records[2].fields)["WARC-Refers-To"] == dict(records[1].fields)["WARC-Record-ID"]
 
 
 def test_sessions_that_listen_have_a_port_of_their_own(fleet: Fleet) -> None:

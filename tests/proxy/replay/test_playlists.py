@@ -105,7 +105,7 @@ def test_other_texts_stay(text: str | bytes) -> None:
         "<MPD>" + "<AdaptationSet><Representation>" * 60 + "x" * 250_000,
         "<MPD><BaseURL>" + " " * 250_000,
         "<MPD><AdaptationSet><Representation id" + " " * 250_000 + "/></AdaptationSet>",
-        "#EXTM3U\n" + "x" * 20_000_000,
+        "#EXTM3U\n" + "x" * 2_000_000,
     ],
     ids=range(9),
 )

@@ -125,3 +125,29 @@ def test_a_page_id_names_the_captures_of_a_visit() -> None:
     captures = [dated(3, "one"), dated(4, "two"), dated(7, "one"), dated(4)]
     assert [each.offset for each in visit.own(captures)] == [3, 7]
     assert [each.offset for each in visit.own([dated(4, "two"), dated(6)])] == [4], "without any, the dates count"
+
+
+def load_at(date: str, page_id: str | None = None) -> PageLoad:
+    """The load of a document that was captured then."""
+    load = PageLoad(PAGE)
+    load.begin(capture(url=PAGE, date=date, page_id=page_id), [])
+    return load
+
+
+def test_the_captures_of_a_repair_stand_in_for_those_of_the_visit_that_it_mends() -> None:
+    wrong = capture(date="20260101000001", page_id="one", job="run")
+    others = capture(date="20260101000001", page_id="two", job="run")
+    failed = capture(date="20260301000000", page_id="one", job="repair-7", status=404)
+    first = capture(date="20260301000001", page_id="one", job="repair-7")
+    assert load_at("20260101000000", "one").own([wrong, others, failed]) == [wrong, failed]
+    assert load_at("20260101000000", "one").own([first, failed, others, wrong]) == [first]
+    assert load_at("20260101000000", "two").own([first, failed, others, wrong]) == [others]
+    again = capture(date="20260401000000", page_id="one", job="repair-12")
+    assert load_at("20260101000000", "one").own([wrong, first, again]) == [again], "the newest repair counts"
+    named = capture(date="20260301000001", page_id="one", job="repair-of-news")
+    assert load_at("20260101000000", "one").own([wrong, named]) == [wrong, named], "a job of a crawl is no repair"
+
+
+def test_a_repair_of_a_page_without_a_visit_stands_in_too() -> None:
+    wrong, mended = (capture(date=f"2026010100000{number}", job=job) for number, job in ((1, "run"), (9, "repair-7")))
+    assert load_at("20260101000000").own([wrong, mended]) == [mended]

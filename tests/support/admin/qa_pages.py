@@ -23,16 +23,20 @@ def captured_page(
     text: str | None = None,
     urls: Mapping[str, Mapping[str, Any]] | None = None,
     status: int = 200,
+    links: Sequence[str] | None = None,
+    **note: Any,
 ) -> CapturedPage:
     """What the crawl kept of the page."""
-    note = {
+    told = {
         "status": status,
         "finalUrl": URL,
         "urls": urls or {},
         "viewport": {"width": 640, "height": 512},
         "scale": 1.0,
+        **note,
     }
-    return CapturedPage(URL, "page", AT, note, view=view, text=text)
+    known = frozenset(links) if links is not None else None
+    return CapturedPage(URL, "page", AT, told, view=view, text=text, links=known)
 
 
 def replayed(
@@ -45,12 +49,17 @@ def replayed(
     notes: Sequence[str] = (),
     final_url: str = URL,
     password_fields: int = 0,
+    links: Sequence[str] = (),
+    errors: Sequence[str] = (),
 ) -> ReplayedPage:
     """What a ghost saw of the page in replay."""
     probe = PageProbe(password_fields=password_fields)
     snapshot = PageSnapshot(main=main, final_url=final_url, view=view, text=text, probe=probe, notes=list(notes))
+    snapshot.dom = "<html></html>"
+    snapshot.links = [(url, "a/@href") for url in links]
+    snapshot.errors = [{"text": text, "count": 1} for text in errors]
     asked = [_asked(url, 404, {"ghostfleet-replay": "miss"}) for url in missing]
-    page = AskedExchange(BrowserRequest(URL, "GET", "document"), AT, main.status, main.headers)
+    page = AskedExchange(BrowserRequest(URL, "GET", "document", is_main=True), AT, main.status, main.headers)
     return ReplayedPage(snapshot, (page, *asked, *(_asked(url, 200, {}) for url in good)))
 
 

@@ -112,50 +112,57 @@ def _chunked(chunk: bytes, path: str = "/login") -> bytes:
 
 
 _FORM: Final = "application/x-www-form-urlencoded"
-_PARTS: Final = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n' * (_SIZE // 60)
-_KEYS: Final = b"{" + b",".join(b'"k%d":1' % number for number in range(_SIZE // 14)) + b"}"
-_LINES: Final = b"a b c\n" * (_SIZE // 6)
+_PART: Final = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
+_LINE: Final = b"a b c\n"
 
-FLOODS: Final[dict[str, bytes]] = {
-    "a form of many fields": _post(b"a=&" * (_SIZE // 3), _FORM),
-    "a form of many fields for a page that needs a login": _post(b"a=&" * (_SIZE // 3), _FORM, path="/domains/new"),
-    "a form of many parts": _post(_PARTS, "multipart/form-data; boundary=b"),
-    "a part without an end": _post(_PARTS[:48] + b"x" * _SIZE, "multipart/form-data; boundary=b"),
-    "JSON of many keys": _post(_KEYS, "application/json", path="/api/v1/domains"),
-    "lines": _post(_LINES, "text/plain", path="/news"),
-    "a record": _post(_LINES, "text/plain", "Authorization: Bearer no", path="/sessions/0/records"),
-    "a body that grows when it is decoded": _post(
+FLOODS: Final[dict[str, Callable[[], bytes]]] = {
+    "a form of many fields": lambda: _post(b"a=&" * (_SIZE // 3), _FORM),
+    "a form of many fields for a page that needs a login": lambda: _post(
+        b"a=&" * (_SIZE // 3), _FORM, path="/domains/new"
+    ),
+    "a form of many parts": lambda: _post(_PART * (_SIZE // 60), "multipart/form-data; boundary=b"),
+    "a part without an end": lambda: _post(_PART[:48] + b"x" * _SIZE, "multipart/form-data; boundary=b"),
+    "JSON of many keys": lambda: _post(
+        b"{" + b",".join(b'"k%d":1' % number for number in range(_SIZE // 14)) + b"}",
+        "application/json",
+        path="/api/v1/domains",
+    ),
+    "lines": lambda: _post(_LINE * (_SIZE // 6), "text/plain", path="/news"),
+    "a record": lambda: _post(
+        _LINE * (_SIZE // 6), "text/plain", "Authorization: Bearer no", path="/sessions/0/records"
+    ),
+    "a body that grows when it is decoded": lambda: _post(
         zlib.compress(bytes(10 * _SIZE)), _FORM, "Content-Encoding: deflate"
     ),
-    "small chunks without an end": _chunked(b"a"),
-    "large chunks without an end": _chunked(b"a=&" * 20_000),
-    "a field of the head without an end": _head("GET /", "A: " + "a" * _SIZE, end=False),
-    "a head of many fields": _head("GET /", *["a: b"] * (_SIZE // 8), end=True),
-    "a long target": _head(f"GET /{'a' * _SIZE}", end=True),
-    "a query of many fields": _head(f"GET /login?{'a=&' * 10_000}", end=True),
-    "many cookies": _head("GET /login", "Cookie: " + "a=b; " * 6_000, end=True),
-    "a foreign target": _post(b"a" * _SIZE, _FORM, path="http://127.0.0.1:9/"),
-    "an upload through a proxy": _post(b"a" * _SIZE, _FORM, path="http://garden.test/"),
-    "an upload without an end through a proxy": _chunked(b"a" * 50_000, "http://garden.test/"),
-    "many requests and no ears": _head("GET /login", end=True) * 500,
-    "WebSocket": _head(
+    "small chunks without an end": lambda: _chunked(b"a"),
+    "large chunks without an end": lambda: _chunked(b"a=&" * 20_000),
+    "a field of the head without an end": lambda: _head("GET /", "A: " + "a" * _SIZE, end=False),
+    "a head of many fields": lambda: _head("GET /", *["a: b"] * (_SIZE // 8), end=True),
+    "a long target": lambda: _head(f"GET /{'a' * _SIZE}", end=True),
+    "a query of many fields": lambda: _head(f"GET /login?{'a=&' * 10_000}", end=True),
+    "many cookies": lambda: _head("GET /login", "Cookie: " + "a=b; " * 6_000, end=True),
+    "a foreign target": lambda: _post(b"a" * _SIZE, _FORM, path="http://127.0.0.1:9/"),
+    "an upload through a proxy": lambda: _post(b"a" * _SIZE, _FORM, path="http://garden.test/"),
+    "an upload without an end through a proxy": lambda: _chunked(b"a" * 50_000, "http://garden.test/"),
+    "many requests and no ears": lambda: _head("GET /login", end=True) * 500,
+    "WebSocket": lambda: _head(
         "GET /", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", end=True,
     ),
 }  # fmt: skip
-"""What one connection may send."""
+"""The functions make what one connection may send: several megabytes, which no test needs before or after."""
 
-SLOW: Final[dict[str, bytes]] = {
-    "nothing": b"",
-    "a part of the head": _head("GET /", "A: b", end=False),
-    "two bytes of a form": _post(b"a=", _FORM, length=1000),
-    "two bytes of a form for a page that needs a login": _post(b"a=", _FORM, path="/domains/new", length=1000),
-    "the beginning of a long upload": _post(b"a=", "application/octet-stream", path="/news", length=_SIZE),
-    "a chunk and no end": _chunked(b"aa")[:200],
-    "two bytes of an upload through a proxy": _post(b"a=", _FORM, path="http://garden.test/", length=1000),
-    "questions and no ears": _head("GET /login", end=True) * 30,
+SLOW: Final[dict[str, Callable[[], bytes]]] = {
+    "nothing": lambda: b"",
+    "a part of the head": lambda: _head("GET /", "A: b", end=False),
+    "two bytes of a form": lambda: _post(b"a=", _FORM, length=1000),
+    "two bytes of a form for a page that needs a login": lambda: _post(b"a=", _FORM, path="/domains/new", length=1000),
+    "the beginning of a long upload": lambda: _post(b"a=", "application/octet-stream", path="/news", length=_SIZE),
+    "a chunk and no end": lambda: _chunked(b"aa")[:200],
+    "two bytes of an upload through a proxy": lambda: _post(b"a=", _FORM, path="http://garden.test/", length=1000),
+    "questions and no ears": lambda: _head("GET /login", end=True) * 30,
 }
-"""With what slow clients begin; then they wait."""
+"""The functions make the beginning that slow clients send before they wait."""
 
 
 def flood(listener: Listener, sent: bytes) -> None:

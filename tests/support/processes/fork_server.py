@@ -177,6 +177,7 @@ def _client_of_this_process() -> _Client:
                 start_new_session=True,
             ).returncode = 0  # The server ends when this process does, so nobody waits for it.
         _client = _Client(ours)
+        atexit.register(ours.close)  # else the interpreter would warn at its end that the socket is open
     return _client
 
 

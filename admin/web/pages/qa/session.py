@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.dispatch.qa_sessions import run_names
-from admin.models.errors import InvalidInput, Problem
+from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.qa_tables import PageChoice, Ruling
 from admin.models.transaction import Right
-from admin.qa import repairs, review, sessions
+from admin.qa import missed_urls, repairs, review, sessions
 from admin.qa.findings import DamageSeverity, FindingKind
 from admin.qa.review import PageFilter
 from admin.qa.sessions import NewQaSession, QaSessionView
@@ -21,6 +22,8 @@ from admin.web.page import done, needs, page, reading, transaction, with_long_li
 BLUEPRINT: Final = Blueprint("qa", __name__, url_prefix="/qa")
 _TEXTS: Final = ("collection", "jobs", "sample", "urls")
 _MOST_JOBS: Final = 100
+_MISSED: Final = 50
+"""Number of missed URLs that the page of a collection lists."""
 _FILTERS: Final = ("kind", "host", "severity", "ruling", "reviewer")
 
 
@@ -32,7 +35,10 @@ def index() -> Response:
     with reading() as opened:
         found = sessions.list_sessions(opened, collection, after=request.args.get("after"))
         newest = repairs.list_repairs(opened, collection, limit=20)
-    return page("qa/index.html", sessions=found, repairs=newest, collection=collection)
+        missed = None
+        with suppress(NotFound, IllegalState):  # a name that was typed, or a collection without an index
+            missed = missed_urls.list_missed(opened, collection, limit=_MISSED) if collection else None
+    return page("qa/index.html", sessions=found, repairs=newest, collection=collection, missed=missed)
 
 
 @BLUEPRINT.route("/start", methods=["GET", "POST"], endpoint="start")

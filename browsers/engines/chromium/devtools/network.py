@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from browsers.engines.chromium.devtools.connection import DevToolsSession
-from browsers.engines.traffic import MAX_BODY, BrowserRequest, Traffic
+from browsers.engines.traffic import MAX_BODY, MAX_INITIATOR, BrowserRequest, Traffic
 
 _UNAWAITED: Final = frozenset(("ping", "cspviolationreport", "prefetch", "eventsource", "websocket"))
 """Kinds whose end the browser does not report in all cases, or that stay open on purpose."""
 _ABORTED: Final = "net::ERR_ABORTED"
+_MOST_STACKS: Final = 8
+"""Stacks that are looked through for the script of a request: a stack, and the earlier ones that led to it."""
+_MOST_CALLS: Final = 50
+"""Calls of each stack that are looked at."""
 _MOST_GONE: Final = 5000
 """The number of ids of gone frames and documents that are remembered."""
 
@@ -123,6 +127,7 @@ class RequestEvents:
                 is_awaited=is_awaited and not is_gone and kind not in _UNAWAITED,
                 headers=_lower(told["headers"]),
                 body=told["postData"][:MAX_BODY] if "postData" in told else None,
+                initiator=initiator_of(params.get("initiator", {}), params.get("documentURL", "")),
             ),
             session,
             frame,
@@ -146,6 +151,39 @@ class RequestEvents:
         for asked in given_up:
             self._asked.pop(asked.key.partition(" ")[0], None)
             self._traffic.failed(asked.key, asked.request, _ABORTED)
+
+
+def initiator_of(told: Mapping[str, Any], document: str) -> str:
+    """Return the kind and the place of what made a page send a request; empty when the browser does not say.
+
+    `told` is an Initiator of the DevTools protocol, and `document` the URL of the document of the request's frame. A
+    script that the page made up has no URL. Then the nearest caller with one is named.
+    """
+    place, kind = _place(told), told.get("type", "")
+    if kind == "script":
+        stack: Mapping[str, Any] | None = told.get("stack")
+        for _ in range(_MOST_STACKS):
+            if stack is None:
+                break
+            calls = stack.get("callFrames", ())[:_MOST_CALLS]
+            if found := next((_place(call) for call in calls if call.get("url", "").startswith("http")), ""):
+                place = found
+                break
+            stack = stack.get("parent")
+    elif kind == "parser":
+        kind = "document" if told.get("url", "").partition("#")[0] == document.partition("#")[0] else "stylesheet"
+    elif kind != "preload":
+        return ""
+    return f"{kind} {place}"[:MAX_INITIATOR] if place else ""
+
+
+def _place(told: Mapping[str, Any]) -> str:
+    """Return URL and line of a place in a document, a style sheet or a script; empty without a URL."""
+    url = str(told.get("url") or "")
+    if not url.startswith("http"):
+        return ""
+    line = told.get("lineNumber")
+    return f"{url}:{round(line) + 1}" if isinstance(line, int | float) and line >= 0 else url
 
 
 def _lower(headers: Mapping[str, str]) -> dict[str, str]:

@@ -82,7 +82,7 @@ def test_any_input_gives_the_registered_domain(text: str, name: str, tld: str) -
         (f"{'a' * 64}.org", "is no domain name"),
         (f"{'a.' * 200}org", "is no domain name"),
         ("x" * 10_000, "has a name of 10000 characters"),
-        ("ü" * 10_000_000, "has 10000000 characters"),
+        ("ü" * 1_000_000, "has 1000000 characters"),
     ],
 )
 def test_what_is_no_domain_is_refused_with_the_reason(text: str, reason: str) -> None:

@@ -212,7 +212,7 @@ def test_a_form_that_is_sent_back_has_the_line_ends_that_the_text_had(before: st
     [
         "<!DOCTYPE html><html><body>hops: 1</body></html>",
         GOOD + "\0",
-        "x: " + "y" * 10_000_000,
+        "x: " + "y" * 2_000_000,
         "".join(f"key{number}: 1\n" for number in range(5_000)),
         "a: &a [*a]\n",
         "[" * 50_000,

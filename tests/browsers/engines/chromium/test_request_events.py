@@ -11,8 +11,8 @@ import pytest
 
 from browsers.engines.chromium.devtools.connection import Connection, DevToolsSession
 from browsers.engines.chromium.devtools.frames import FrameTree
-from browsers.engines.chromium.devtools.network import RequestEvents
-from browsers.engines.traffic import Traffic
+from browsers.engines.chromium.devtools.network import RequestEvents, initiator_of
+from browsers.engines.traffic import MAX_INITIATOR, Traffic
 
 MAIN, INNER = "main", "inner"
 URL = "http://a.test/"
@@ -181,3 +181,27 @@ def test_few_of_the_gone_frames_are_remembered(account: Account) -> None:
 
     assert len(vars(account.requests)["_gone"]) <= 5000
     assert vars(account.requests)["_documents"].keys() == {MAIN}
+
+
+def call(url: str, line: int = 0) -> dict[str, Any]:
+    return {"url": url, "lineNumber": line, "functionName": ""}
+
+
+def test_the_nearest_script_with_a_url_is_the_initiator() -> None:
+    earlier = {"callFrames": [call("http://a.test/app.js", 11)], "parent": {"callFrames": [call("http://a.test/b.js")]}}
+    told = {"type": "script", "stack": {"callFrames": [call(""), call("blob:x")], "parent": earlier}}
+    assert initiator_of(told, URL) == "script http://a.test/app.js:12"
+
+
+def test_a_parser_is_that_of_the_document_or_of_a_style_sheet() -> None:
+    assert initiator_of({"type": "parser", "url": f"{URL}#top", "lineNumber": 4}, URL) == f"document {URL}#top:5"
+    assert initiator_of({"type": "parser", "url": "http://a.test/s.css"}, URL) == "stylesheet http://a.test/s.css"
+    assert initiator_of({"type": "preload", "url": URL}, URL) == f"preload {URL}"
+
+
+def test_initiators_of_any_form_are_bounded() -> None:
+    endless: dict[str, Any] = {"callFrames": [call("data:,")] * 10_000}
+    endless["parent"] = endless
+    for told in ({}, {"type": "other"}, {"type": "script"}, {"type": "script", "stack": endless}, {"type": "parser"}):
+        assert initiator_of(told, URL) == ""
+    assert len(initiator_of({"type": "preload", "url": "http://a.test/" + "x" * 9_999}, URL)) == MAX_INITIATOR

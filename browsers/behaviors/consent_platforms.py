@@ -1,0 +1,136 @@
+"""Consent platforms are known by the rules of autoconsent, which DuckDuckGo maintains (`autoconsent/`, MPL-2.0).
+
+The library runs in a world of its own in each frame. It asks for code to be run in the world of the page, and says
+which platform it has found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final
+
+from browsers.behaviors.page_access import Clock, PageAccess
+from browsers.behaviors.page_tools import FRAME_SECONDS, FrameSilent, ToolFailed, in_all
+from browsers.engines.interface import Frame, FrameGone, ScriptFailed, World
+
+_FOLDER: Final = Path(__file__).with_name("autoconsent")
+_POLL_SECONDS: Final = 0.05
+_SEARCH_SECONDS: Final = 3.0
+"""Time for the first look at a document."""
+_WINDOW_SECONDS: Final = 1.0
+"""A platform that was found gets this time to show its window: on most pages of a site it has its answer already."""
+_AGREE_SECONDS: Final = 10.0
+_MOST_MESSAGES: Final = 500
+"""Number of messages of one document: a page that changes without end doesn't keep the visit."""
+_CONFIGURATION: Final = {
+    "enabled": True,
+    "autoAction": "optIn",
+    "enablePrehide": False,
+    "detectRetries": 0,
+    "logs": {"errors": False},
+}
+_BEGIN: Final = """
+([rules, config]) => {
+  if (globalThis.autoconsentMessages) return false;
+  const messages = globalThis.autoconsentMessages = [];
+  globalThis.autoconsentSendMessage = async ({type, cmp, result, id, code, state}) => {
+    messages.push([type, cmp ?? '', result ?? null, id ?? '', code ?? '', state?.lifecycle ?? '']);
+  };
+  %s
+  ;autoconsentReceiveMessage({type: 'initResp', rules: {autoconsent: [...%s, ...rules]}, config});
+  return true;
+}
+"""
+_READ: Final = "() => globalThis.autoconsentMessages?.splice(0) ?? null"
+_ANSWER: Final = "([id, result]) => { autoconsentReceiveMessage({type: 'evalResp', id, result}) }"
+
+
+async def agree_by_rules(page: PageAccess) -> str:
+    """Let the rules agree in all frames. Return the name of the platform, or an empty text. Raises EngineLost."""
+    frames = page.frames()
+    for _, name in await in_all(frames, partial(_agree, clock=page.clock), page.patience.drop):
+        if name:
+            return str(name)
+    return ""
+
+
+async def _agree(frame: Frame, clock: Clock) -> str:
+    """Return the name of the platform that was told in one frame. Raises ToolFailed and EngineLost."""
+    if not await _evaluate(frame, _begin(), [_rules_of_site(frame.url), _CONFIGURATION]):
+        return ""
+    found, window, end, count = "", "", Clock(min(_SEARCH_SECONDS, clock.left)), 0
+    while not (end.is_up or clock.is_up) and count < _MOST_MESSAGES:
+        try:
+            messages = await _evaluate(frame, _READ, [])
+        except ToolFailed:
+            if window:  # the page loads itself again after the answer
+                return window
+            raise
+        if messages is None:
+            return window
+        count += len(messages)
+        for kind, platform, _, number, code, state in messages:
+            if kind == "eval":
+                await _answer(frame, number, code)
+            elif kind == "cmpDetected" and not found:
+                found, end = platform, Clock(_WINDOW_SECONDS)
+            elif kind == "popupFound" and not window:
+                window, end = platform, Clock(_AGREE_SECONDS)
+            elif kind in ("optInResult", "autoconsentDone"):
+                return window or platform
+            elif state == "nothingDetected":
+                return ""
+        await asyncio.sleep(_POLL_SECONDS)
+    return window
+
+
+async def _answer(frame: Frame, number: str, code: str) -> None:
+    """Run code of the rules in the world of the page, and tell the library the result."""
+    try:
+        result = await _evaluate(frame, f"async () => {{ return !!(await ({code})); }}", [], World.PAGE)
+    except ToolFailed:
+        result = False
+    await _evaluate(frame, _ANSWER, [number, result])
+
+
+async def _evaluate(frame: Frame, function: str, values: list[Any], world: World = World.ISOLATED) -> Any:
+    try:
+        async with asyncio.timeout(FRAME_SECONDS):
+            return await frame.evaluate(function, values, world=world)
+    except (ScriptFailed, FrameGone) as error:
+        raise ToolFailed(str(error)) from error
+    except TimeoutError as error:
+        if frame.is_main:
+            raise
+        raise FrameSilent("the frame does not answer") from error
+
+
+@cache
+def _rules() -> tuple[list[dict[str, Any]], list[tuple[re.Pattern[str], dict[str, Any]]]]:
+    """Return the rules that agree: those for any site, and those for sites whose URL matches."""
+    general, special = [], []
+    for rule in json.loads((_FOLDER / "rules.json").read_text("utf-8"))["autoconsent"]:
+        if not rule.get("optIn"):
+            continue
+        kept = {key: rule[key] for key in rule if key not in ("optOut", "test", "prehideSelectors", "_metadata")}
+        kept["optOut"] = []
+        pattern = rule.get("runContext", {}).get("urlPattern")
+        if pattern is None:
+            general.append(kept)
+        else:
+            special.append((re.compile(pattern), kept))
+    return general, special
+
+
+@cache
+def _begin() -> str:
+    library = (_FOLDER / "autoconsent.playwright.js").read_text("utf-8")
+    return _BEGIN % (library, json.dumps(_rules()[0]))
+
+
+def _rules_of_site(url: str) -> list[dict[str, Any]]:
+    return [rule for pattern, rule in _rules()[1] if pattern.search(url)]
