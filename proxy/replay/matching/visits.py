@@ -4,9 +4,9 @@ A browser's request for a document begins a visit. The capture of the document g
 recorded in a session for one page, its page id. Requests whose Referer names the document, or its origin, belong to the
 visit. Without a Referer a request belongs to the client's last visit. Of the captures of one URL those of the same page
 id count, else those between the document's capture and its next one. They are answered in the order of their dates; the
-last one is repeated. The captures of a repair stand in for those of the visit that it mends. The document of a frame
-that is loaded twice in one page is answered in this order, too. Ranges and HEAD requests do not count, since players
-ask for parts of one response.
+last one is repeated. The captures of a repair stand in for those of the visit that it mends, and of no other visit. The
+document of a frame that is loaded twice in one page is answered in this order, too. Ranges and HEAD requests do not
+count, since players ask for parts of one response.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class PageLoad:
     date: Micros | None = None
     """When the document was captured; None until its capture is chosen."""
     page_id: str | None = None
+    job: str | None = None
+    """The job that captured the document."""
     until: Micros | None = None
     """When the document was captured for the next time; None when it was not."""
     _counts: OrderedDict[Asked, int] = field(default_factory=OrderedDict)
@@ -53,6 +55,7 @@ class PageLoad:
         """Note the document's capture; `others` are all known captures of it."""
         later = [other.date for other in others if other.date > document.date]
         self.date, self.page_id, self.until = document.date, document.page_id, min(later, default=None)
+        self.job = document.job
 
     def own(self, captures: Sequence[Capture]) -> list[Capture]:
         """Return the captures that were made in this visit of the document, in the order of their dates."""
@@ -62,12 +65,18 @@ class PageLoad:
         own: list[Capture] = []
         if self.page_id is not None:
             own = [capture for capture in captures if capture.page_id == self.page_id]
+        is_named = bool(own)
         if not own:
             end = self.until
             own = [capture for capture in captures if capture.date >= date and (end is None or capture.date < end)]
         own.sort(key=lambda capture: capture.date)
-        repairs = [each.job for each in own if is_repair(each.job) and each.status in _SHOWN]
-        return [each for each in own if each.job == repairs[-1] and each.status in _SHOWN] if repairs else own
+        if self.page_id is not None and not is_named:
+            return own  # a repair of this visit has its id
+        others = set[str]() if is_named else {each.page_id for each in captures if each.page_id and not _mends(each)}
+        # A repair that captured the whole page mends no other visit by that.
+        made_by = (self.within or self).job
+        repairs = [each for each in own if _mends(each) and each.job != made_by and each.page_id not in others]
+        return [each for each in repairs if each.job == repairs[-1].job] if repairs else own
 
     def next_place(self, asked: Asked, *, counts: bool) -> int:
         """Return how often this was asked for before. The request is counted if it `counts`.
@@ -127,6 +136,10 @@ class PageLoads:
         self._known.move_to_end(name)
         while len(self._known) > _MOST_VISITS:
             self._known.popitem(last=False)
+
+
+def _mends(capture: Capture) -> bool:
+    return is_repair(capture.job) and capture.status in _SHOWN
 
 
 def is_document(head: RequestHead) -> bool:

@@ -151,3 +151,22 @@ def test_the_captures_of_a_repair_stand_in_for_those_of_the_visit_that_it_mends(
 def test_a_repair_of_a_page_without_a_visit_stands_in_too() -> None:
     wrong, mended = (capture(date=f"2026010100000{number}", job=job) for number, job in ((1, "run"), (9, "repair-7")))
     assert load_at("20260101000000").own([wrong, mended]) == [mended]
+
+
+def test_a_repair_of_one_visit_stands_in_for_no_other_visit() -> None:
+    seen = capture(date="20260101000001", page_id="three", job="run")
+    bad = capture(date="20260102000000", page_id="two", job="run", status=404)
+    mended = capture(date="20260301000000", page_id="two", job="repair-7")
+    own = load_at("20260101000000", "one").own([mended, bad, seen])
+    assert own == [seen, bad, mended], "the visit has none of its own, so that the dates count"
+    assert load_at("20260101000000").own([mended, bad, seen]) == [seen, bad, mended]
+
+
+def test_a_page_that_a_repair_captured_whole_has_its_answers_in_their_order() -> None:
+    asked = capture(date="20260301000001", page_id="new", job="repair-7", status=404)
+    given = capture(date="20260301000002", page_id="new", job="repair-7")
+    load = PageLoad(PAGE)
+    load.begin(capture(url=PAGE, date="20260301000000", page_id="new", job="repair-7"), [])
+    assert load.own([given, asked]) == [asked, given]
+    again = capture(date="20260401000000", page_id="new", job="repair-8")
+    assert load.own([given, asked, again]) == [again]
