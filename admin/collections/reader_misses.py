@@ -23,6 +23,7 @@ from archive.files import make_folder, replacement
 from archive.settings.load import Settings
 
 KEPT_DAYS: Final = 30
+_DAY: Final = 86_400_000_000
 _MOST_COLLECTIONS: Final = 200
 _LONGEST: Final = 2_000
 _LONGEST_FILE: Final = 64_000_000
@@ -66,7 +67,7 @@ class MissCollector:
             _add(self._counts.setdefault(collection, {}), ReaderMiss(url, _asking(page, url), 1, _today()), self._most)
 
     def flush(self) -> None:
-        """Add the counts to the files of today. Raises OSError; the counts of that collection are lost then."""
+        """Add the counts to the files of today. Raises OSError; all counts that are not written yet are lost then."""
         with self._lock:
             counts, self._counts = self._counts, {}
         for collection, misses in counts.items():
@@ -84,15 +85,16 @@ class MissCollector:
                 rows = {miss.url: [miss.times, miss.page] for miss in known.values()}
                 with replacement(folder / f"{day}.json", durable=False, mode=0o600) as file:
                     file.write(json.dumps(rows, ensure_ascii=False).encode("utf-8", "replace"))
-            for old in _days(folder)[:-KEPT_DAYS]:
-                old.unlink(missing_ok=True)
+            for old in _days(folder):
+                if old.stem < _first_kept():
+                    old.unlink(missing_ok=True)
 
 
 def read_misses(settings: Settings, collection: str) -> list[ReaderMiss]:
     """Return what readers of the collection missed on the last days, the URLs that were asked for most often first."""
     found: dict[str, ReaderMiss] = {}
-    for path in _days(_folder(settings, collection))[-KEPT_DAYS:]:
-        for miss in _read(path, path.stem).values():
+    for path in _days(_folder(settings, collection)):
+        for miss in _read(path, path.stem).values() if path.stem >= _first_kept() else ():
             _add(found, miss, most=KEPT_DAYS * settings.view.misses_per_day)
     return sorted(found.values(), key=lambda miss: (-miss.times, miss.url))
 
@@ -148,3 +150,8 @@ def _folder(settings: Settings, collection: str) -> Path:
 
 def _today() -> str:
     return iso_date(now_micros())[:10]
+
+
+def _first_kept() -> str:
+    """Return the oldest day that is kept; today is the newest."""
+    return iso_date(now_micros() - (KEPT_DAYS - 1) * _DAY)[:10]

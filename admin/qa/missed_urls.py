@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import islice
 from typing import Final
 
@@ -66,8 +66,7 @@ def repair_missed(transaction: Transaction, collection: str, given: MissRepair) 
     transaction.require(Right.OPERATE)
     with index_of(transaction.settings, collection) as index:
         wanted = set(given.urls)
-        missing = (miss for _, miss in _missing(transaction, index, collection, 0))
-        chosen = list(islice((miss for miss in missing if not wanted or miss.url in wanted), _MOST_REPAIRED))
+        chosen = [miss for _, miss in islice(_missing(transaction, index, collection, 0, wanted), _MOST_REPAIRED)]
         archived = {miss.page: is_archived(index, collection, miss.page) for miss in chosen if miss.page}
     if unknown := wanted - {miss.url for miss in chosen}:
         raise InvalidInput(Problem("urls", f"{min(unknown)[:200]} is no URL that readers of {collection} missed"))
@@ -89,10 +88,13 @@ def repair_missed(transaction: Transaction, collection: str, given: MissRepair) 
 
 
 def _missing(
-    transaction: Transaction, index: OpenIndex, collection: str, start: int
+    transaction: Transaction, index: OpenIndex, collection: str, start: int, wanted: Set[str] = frozenset()
 ) -> Iterator[tuple[int, ReaderMiss]]:
-    """Yield the misses from this place of the list on that are not captured in the meantime, with their places."""
+    """Yield the misses from this place of the list on that are not captured in the meantime, with their places.
+
+    With `wanted`, the misses of these URLs alone are looked at.
+    """
     misses = read_misses(transaction.settings, collection)
     for place, miss in enumerate(misses[start:], start):
-        if not is_archived(index, collection, miss.url):
+        if (not wanted or miss.url in wanted) and not is_archived(index, collection, miss.url):
             yield place, miss

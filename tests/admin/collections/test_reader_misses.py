@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -53,12 +54,16 @@ def test_a_day_has_so_many_urls_and_a_collection_so_many_days(collecting: Settin
         collector.note("never-made", f"http://a.test/{number}", "")
     collector.flush()
     (today,) = files(collecting)
-    for number in range(KEPT_DAYS + 5):
-        today.with_name(f"2025-{1 + number // 28:02}-{1 + number % 28:02}.json").write_text("{}")
+    for ago in range(1, KEPT_DAYS + 5, 3):
+        day = date.fromisoformat(today.stem) - timedelta(days=ago)
+        today.with_name(f"{day}.json").write_text('{"http://a.test/1": [1, ""]}')
+    assert [miss.times for miss in read_misses(collecting, "news")][:1] == [11], "no older day is counted"
     collector.note("news", "http://a.test/0", "")
     collector.note("news", "http://a.test/one-more", "")
     collector.flush()
-    assert len(files(collecting)) == KEPT_DAYS
+    assert len(files(collecting)) == 11, "days without a miss don't make old files stay"
+    for old in files(collecting)[:-1]:
+        old.unlink()
     assert {miss.url: miss.times for miss in read_misses(collecting, "news")} == {
         "http://a.test/0": 2,
         "http://a.test/1": 1,
