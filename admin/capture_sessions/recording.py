@@ -28,6 +28,7 @@ from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.transaction import Actor, Door, Transaction
 from archive.settings.load import Settings
+from archive.url import UrlError, canonical
 from browsers.engines.pictures import WEBRECORDER_THUMBNAIL_WIDTH, thumbnail
 from browsers.proxying.control_client import Control, ProxySession, SessionCounts, SessionRequest
 from browsers.visit import FleetUnavailable
@@ -137,10 +138,15 @@ class CaptureRecording:
     def keep_picture(self, session: int, url: str, png: bytes) -> None:
         """Write a small picture of a page beside its captures, unless the session is paused. May take a second.
 
-        May be called from any thread. Values of secret fields are left out of the URL, as in other records.
+        May be called from any thread. The URL is that of the page's record: without a fragment, which may be the token
+        of a login, and without values of secret fields.
         """
         live = self._live.get(session)
         if live is None or live.state is not CaptureState.OPEN:
+            return
+        try:
+            url = canonical(url)
+        except UrlError:
             return
         fields = (*self._settings.capture.secret_fields, *self._secret_fields[session]) if live.redacts else ()
         uri = f"{PICTURE_URN}{Redaction(fields=frozenset(fields)).url(url)}"

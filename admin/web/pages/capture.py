@@ -19,6 +19,7 @@ from admin.models.errors import Forbidden, IllegalState, NotFound
 from admin.models.transaction import Right
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction, visitor
+from admin.web.security import is_from_another_site
 
 BLUEPRINT: Final = Blueprint("capture", __name__, url_prefix="/capture")
 _DONE: Final = {
@@ -83,14 +84,14 @@ def show(number: int) -> Response:
 @BLUEPRINT.get("/<int:number>/screen", endpoint="screen")
 @needs(Right.OPERATE)
 def screen(number: int) -> Response:
-    """Show the browser of the session, which the person steers."""
+    """Show the browser of the session, which the person steers. It opens no URL that another site has chosen."""
     with reading() as opened:
         found = sessions.show(opened, number)
         if not sessions.may_steer(opened, sessions.find(opened, number)):
             raise Forbidden(f"capture session {number} belongs to {found.owner}")
         if found.door is not CaptureDoor.SCREEN or found.state not in (CaptureState.OPEN, CaptureState.PAUSED):
             raise NotFound("open screen of capture session", number)
-    url = request.args.get("url", "")[:2_000]
+    url = "" if is_from_another_site() else request.args.get("url", "")[:2_000]
     return page("capture/screen.html", **_values(number), url=url)
 
 

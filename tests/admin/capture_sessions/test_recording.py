@@ -18,6 +18,7 @@ import httpx
 import pytest
 import trustme
 from playwright.sync_api import Error, sync_playwright
+from support.archive.browsed_collection import png
 from support.archive.secret_search import files_with
 from support.origins.login_site import PASSWORD, USER, LoginSite
 from support.origins.routed_site import Routed, RoutedSite
@@ -25,6 +26,7 @@ from support.processes import machine_needs
 from support.processes.waiting import until
 
 from admin.capture_sessions import sessions
+from admin.capture_sessions.page_facts import urls_with_picture
 from admin.capture_sessions.process import CaptureProcess, RunningProxy, running_proxy, tick_steadily
 from admin.capture_sessions.proxy_access import CHECK_URL
 from admin.capture_sessions.recording import CaptureRecording, Taken
@@ -156,6 +158,22 @@ def test_what_a_browser_of_ones_own_fetches_is_kept_until_the_end(hand: Hand, si
     with hand.browser(number) as browser:
         browser.get(site.url("/again"))
     assert hand.until(number, 4).state is CaptureState.OPEN
+
+
+def test_a_picture_stands_beside_its_page_without_the_fragment_of_the_address(hand: Hand, site: LoginSite) -> None:
+    number, url = hand.start(), site.url("/")
+    with hand.browser(number) as browser:
+        browser.get(url, headers=NAVIGATE)
+        hand.until(number, 1)
+        hand.recording.keep_picture(number, f"{url}#access_token=geheim", png())
+
+    def pictured() -> bool:
+        hand.tick()
+        return urls_with_picture(hand.settings, "hand", [url]) == {url}
+
+    until(pictured, what="the picture of the page")
+    hand.do(sessions.end, number)
+    assert files_with("geheim", hand.settings.home) == []
 
 
 def test_a_wrong_password_and_an_ended_session_are_refused(hand: Hand, site: LoginSite) -> None:

@@ -88,6 +88,16 @@ def test_bad_input_is_named(curator: httpx.Client) -> None:
         assert words in answer.text
 
 
+def test_a_link_of_another_site_opens_no_page_in_the_browser(number: int, curator: httpx.Client) -> None:
+    made = send_form(curator, "/capture/start", collection="hand", screen="on")
+    path = made.headers["location"].partition("?")[0]
+    for sent, shown in ((None, True), ("same-origin", True), ("none", True), ("cross-site", False)):
+        headers = {"Sec-Fetch-Site": sent} if sent else {}
+        answer = curator.get(path, params={"url": "http://chosen.example/"}, headers=headers)
+        assert answer.status_code == 200
+        assert ('data-url="http://chosen.example/"' in answer.text) is shown, sent
+
+
 @pytest.mark.browser
 def test_axe_finds_nothing_serious(number: int, curator: httpx.Client, open_context: object) -> None:
     made = send_form(curator, "/capture/start", collection="hand", screen="on")
