@@ -65,7 +65,8 @@ class Mending:
     def run(self, asked_to_stop: Callable[[], bool]) -> QaState:
         """Capture what the parts of the repair lack. Return the state of the repair.
 
-        A repair whose process is asked to end waits for the next process.
+        A repair whose process is asked to end waits for the next process. Raises UseCaseError when the collection
+        can't be read; the repair has failed then.
         """
         heartbeat = threading.Thread(target=self._say_alive, args=(asked_to_stop,), name="qa-repair")
         heartbeat.start()
@@ -77,6 +78,9 @@ class Mending:
                     self._mend(number)
                 if self._ending is not None:
                     break
+        except UseCaseError as error:
+            leases.end_work(self._database, QaRepair, self._repair_id, self._owner, QaState.FAILED, str(error))
+            raise
         finally:
             self._is_over.set()
             heartbeat.join()
