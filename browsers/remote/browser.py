@@ -11,7 +11,6 @@ import asyncio
 import base64
 import logging
 import os
-import shutil
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -627,8 +626,3 @@ class RemoteBrowser:
 
 class RemoteBrowserFailed(Exception):
     """The browser could not be started. The message is one line."""
-
-
-def remove_profile(folder: Path) -> None:
-    """Remove the profile folder of a browser, with its cookies."""
-    shutil.rmtree(folder, ignore_errors=True)
