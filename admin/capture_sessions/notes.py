@@ -8,10 +8,10 @@ from typing import Final
 from pydantic import Field
 from sqlalchemy import func, select
 
-from admin.capture_sessions.sessions import AT_ONCE, ENTITY, CapturePageView, find, list_number
+from admin.capture_sessions.sessions import AT_ONCE, ENTITY, CapturePageView, find
 from admin.models.capture_tables import CaptureSession, SessionNote, SessionPage
 from admin.models.errors import IllegalState, InvalidInput, Problem
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, number_after
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 from archive.url import UrlError, canonical
@@ -76,7 +76,7 @@ def list_notes(
     find(transaction, session)
     query = select(SessionNote).where(SessionNote.session_id == session).order_by(SessionNote.id).limit(limit + 1)
     if after is not None:
-        query = query.where(SessionNote.id > list_number(after))
+        query = query.where(SessionNote.id > number_after(after))
     rows = list(transaction.session.scalars(query))
     items = _views(transaction, session, rows[:limit])
     return Page(items=items, next=str(items[-1].id) if len(rows) > limit else None)

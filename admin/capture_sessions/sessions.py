@@ -18,8 +18,8 @@ from admin.models.capture_tables import (
     SessionPage,
     run_name,
 )
-from admin.models.errors import Forbidden, IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.errors import Forbidden, IllegalState, NotFound
+from admin.models.operation import InputModel, OutputModel, Page, number_after
 from admin.models.transaction import RIGHTS, Right, Transaction
 from archive.dates import Micros
 from archive.names.name_rules import NAME_PATTERN
@@ -150,7 +150,7 @@ def list_sessions(
     if state is not None:
         query = query.where(CaptureSession.state == state)
     if after is not None:
-        query = query.where(CaptureSession.id < list_number(after))
+        query = query.where(CaptureSession.id < number_after(after))
     rows = list(transaction.session.scalars(query))
     items = [CaptureSessionView.model_validate(row) for row in rows[:limit]]
     return Page(items=items, next=str(items[-1].id) if len(rows) > limit else None)
@@ -170,7 +170,7 @@ def list_pages(
     find(transaction, session)
     query = select(SessionPage).where(SessionPage.session_id == session).order_by(SessionPage.number).limit(limit + 1)
     if after is not None:
-        query = query.where(SessionPage.number > list_number(after))
+        query = query.where(SessionPage.number > number_after(after))
     rows = list(transaction.session.scalars(query))
     items = [CapturePageView.model_validate(row) for row in rows[:limit]]
     return Page(items=items, next=str(items[-1].number) if len(rows) > limit else None)
@@ -307,10 +307,3 @@ def _step(transaction: Transaction, session: int, state: CaptureState, name: str
     step(row, state)
     transaction.audit(name, ENTITY, session, row.collection, old={"state": old}, new={"state": state})
     return CaptureSessionView.model_validate(row)
-
-
-def list_number(text: str) -> int:
-    """Return the number that ends a page of a list. Raises InvalidInput."""
-    if not text.isascii() or not text.isdigit():
-        raise InvalidInput(Problem("after", f"{text[:40]!r} is not the end of a page of this list"))
-    return int(text)

@@ -13,10 +13,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
+from admin.models.errors import InvalidInput, Problem
 from admin.models.transaction import Right, Transaction
 
 LONGEST_TEXT: Final = 10_000_000
 """Characters of any text of an input."""
+_MOST_DIGITS: Final = 18
 
 
 _BUILDING: Final = RLock()
@@ -68,6 +70,13 @@ class Page[T](OutputModel):
     next: str | None = None
     total: int | None = None
     """How many there are in all; None when nobody counted, because there are more than 10,000."""
+
+
+def number_after(after: str) -> int:
+    """Return the number that ends a page of a list which is in the order of numbers. Raises InvalidInput."""
+    if not (after.isascii() and after.isdecimal()) or len(after) > _MOST_DIGITS:
+        raise InvalidInput(Problem("after", f"{after[:40]!r} is not the end of a page of this list"))
+    return int(after)
 
 
 @dataclass(frozen=True, slots=True)

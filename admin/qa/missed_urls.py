@@ -11,7 +11,7 @@ from pydantic import Field
 from admin.collections.browsing.index import OpenIndex, index_of
 from admin.collections.reader_misses import ReaderMiss, read_misses
 from admin.models.errors import IllegalState, InvalidInput, Problem
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, number_after
 from admin.models.qa_tables import QaRepair, RepairPart
 from admin.models.transaction import Right, Transaction
 from admin.qa import repairs
@@ -49,10 +49,9 @@ def list_missed(
     transaction.require(Right.READ)
     if not 1 <= limit <= _MOST_LISTED:
         raise InvalidInput(Problem("limit", f"{limit} is no number of items; use 1 to {_MOST_LISTED:,}"))
-    if after is not None and not (after.isascii() and after.isdecimal() and len(after) < 10):
-        raise InvalidInput(Problem("after", f"{after[:40]!r} is not the end of a page of this list"))
+    start = 0 if after is None else number_after(after)
     with index_of(transaction.settings, collection) as index:
-        found = list(islice(_missing(transaction, index, collection, int(after or 0)), limit + 1))
+        found = list(islice(_missing(transaction, index, collection, start), limit + 1))
     items = [MissedUrl.model_validate(miss) for _, miss in found[:limit]]
     return Page(items=items, next=str(found[limit][0]) if len(found) > limit else None)
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from sqlalchemy import select
 
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, number_after
 from admin.models.qa_tables import OVER, QaPage, QaPageState, QaRepair, QaState, RepairPart
 from admin.models.transaction import Right, Transaction
 from admin.qa import leases
@@ -116,13 +116,13 @@ def start(transaction: Transaction, session: int, given: NewRepair) -> RepairDet
 def list_repairs(
     transaction: Transaction, collection: str = "", *, after: str | None = None, limit: int = 50
 ) -> Page[RepairView]:
-    """Return repairs, the newest first."""
+    """Return repairs, the newest first. Raises InvalidInput."""
     transaction.require(Right.READ)
     query = select(QaRepair).order_by(QaRepair.id.desc()).limit(limit + 1)
     if collection:
         query = query.where(QaRepair.collection == collection)
     if after is not None:
-        query = query.where(QaRepair.id < int(after) if after.isdigit() else QaRepair.id < 0)
+        query = query.where(QaRepair.id < number_after(after))
     rows = list(transaction.session.scalars(query))
     items = [RepairView.model_validate(row) for row in rows[:limit]]
     return Page(items=items, next=str(items[-1].id) if len(rows) > limit else None)

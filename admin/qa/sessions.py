@@ -11,7 +11,7 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, case, func, select
 
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, number_after
 from admin.models.qa_tables import (
     OVER,
     PageChoice,
@@ -180,7 +180,7 @@ def list_sessions(
     if collection:
         query = query.where(QaSession.collection == collection)
     if after is not None:
-        query = query.where(QaSession.id < _number(after))
+        query = query.where(QaSession.id < number_after(after))
     rows = list(transaction.session.scalars(query))
     items = [QaSessionView.model_validate(row) for row in rows[:limit]]
     return Page(items=items, next=str(items[-1].id) if len(rows) > limit else None)
@@ -421,13 +421,7 @@ def url_hash(url: str) -> str:
     return sha256(url.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit():
-        raise InvalidInput(Problem("after", f"{text[:40]!r} is not the end of a page of this list"))
-    return int(text)
-
-
 def _place(text: str) -> tuple[int, int]:
     """Return score and number of the row behind which a page of the list begins."""
     score, _, number = text.partition(".")
-    return (-1 if score == "-1" else _number(score)), _number(number)
+    return (-1 if score == "-1" else number_after(score)), number_after(number)

@@ -15,8 +15,10 @@ from admin.capture_sessions.notes import MOST_NOTES, NewCaptureNote, notes_of_pa
 from admin.capture_sessions.sessions import NewCaptureSession
 from admin.models.capture_tables import CaptureSession, SessionNote, SessionPage
 from admin.models.database import Database, open_database
-from admin.models.errors import IllegalState, NotFound
+from admin.models.errors import IllegalState, InvalidInput, NotFound
 from admin.models.transaction import COMMAND_LINE, Transaction
+from admin.qa import repairs
+from admin.qa import sessions as qa_sessions
 from archive.settings.load import load
 from bench.process import our_command, source_environment
 
@@ -97,3 +99,17 @@ def test_the_command_writes_and_shows_notes(stored: Database, home: Path) -> Non
         refused = run("note", *bad)
         assert refused.returncode in (1, 2)
         assert len(refused.stderr.splitlines()) == 1, refused.stderr
+
+
+@pytest.mark.parametrize("after", ["9" * 30, "9" * 5_000, "-1", "x", "²"])
+def test_what_ends_no_page_of_a_list_is_refused(transaction: Transaction, after: str) -> None:
+    number = session_with(transaction)
+    for listed in (
+        lambda: notes.list_notes(transaction, number, after=after),
+        lambda: sessions.list_pages(transaction, number, after=after),
+        lambda: sessions.list_sessions(transaction, after=after),
+        lambda: qa_sessions.list_sessions(transaction, after=after),
+        lambda: repairs.list_repairs(transaction, after=after),
+    ):
+        with pytest.raises(InvalidInput, match="end of a page"):
+            listed()
