@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -56,6 +57,7 @@ _OF_THE_RECORDED: Final = frozenset(
 OF_THE_CODED: Final = _OF_THE_RECORDED - {b"last-modified", b"accept-ranges"}
 """Header fields that are true of the content with its codings alone."""
 _TYPE: Final = frozenset((b"content-type",))
+_PLAIN: Final = re.compile(r"[!-~]{1,500}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +224,9 @@ def archived_lines(capture: Capture, url: str, note: str = "") -> bytes:
     """Return the header lines that tell a memento from a live response (RFC 7089 section 2)."""
     date = formatdate(capture.date / 1_000_000, usegmt=True)
     lines = f'Memento-Datetime: {date}\r\nLink: <{url.replace(">", "%3E")}>; rel="original timegate"\r\n'
-    lines += f"Vary: Accept-Datetime\r\nGhostfleet-Record: {capture.record_id}\r\n"
+    lines += "Vary: Accept-Datetime\r\n"
+    if _PLAIN.fullmatch(capture.record_id):  # other programs write what they like, also a line end
+        lines += f"Ghostfleet-Record: {capture.record_id}\r\n"
     return (lines + (f"Ghostfleet-Replay: {note}\r\n" if note else "")).encode("ascii", "replace")
 
 

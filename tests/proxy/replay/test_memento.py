@@ -14,6 +14,7 @@ from typing import Any
 import brotli
 import pytest
 import zstandard
+from support.archive.capture_rows import capture
 from support.archive.kept_warcs import exchange, keep, sha1
 
 from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Original
@@ -23,6 +24,7 @@ from archive.warc.request_query import asked_query
 from archive.warc.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from proxy.protocol.byte_range import ByteRange
+from proxy.replay.answers import archived_lines
 from proxy.replay.matching.visits import PageLoad
 from proxy.replay.matching.wanted import WantedCapture
 from proxy.replay.memento import Archive, RecordDamaged
@@ -584,3 +586,10 @@ class TestRanges:
         assert [shelf.body(ranges=(ByteRange(*asked),)) for asked in ranges] == [
             film(first, last + 1) for first, last in ranges
         ]
+
+
+@pytest.mark.parametrize("record_id", ["x\rSet-Cookie: a=b", "x\r\nSet-Cookie: a=b", "x y", "", "x" * 10_000])
+def test_a_record_id_of_another_program_adds_no_header_field(record_id: str) -> None:
+    shown = replace(capture(), record_id=record_id)
+    lines = archived_lines(shown, shown.url).split(b"\r\n")
+    assert [line.partition(b":")[0] for line in lines] == [b"Memento-Datetime", b"Link", b"Vary", b""]
