@@ -286,7 +286,9 @@ class CaptureRecording:
         if self._only is not None:
             raise FolderRemoved(why)
         with self._database.transaction(RECORDER) as transaction:
-            self._end(transaction.session.get_one(CaptureSession, number), why)
+            row = transaction.session.get_one(CaptureSession, number)
+            if row.state in (CaptureState.OPEN, CaptureState.PAUSED):  # a person may have ended it just now
+                self._end(row, why)
 
     def _open(self, number: int, request: SessionRequest, state: CaptureState) -> _Live:
         proxy = self._control.open(request)
