@@ -72,7 +72,9 @@ class PageLoad:
         own.sort(key=lambda capture: capture.date)
         if self.page_id is not None and not is_named:
             return own  # a repair of this visit has its id
-        others = set[str]() if is_named else {each.page_id for each in captures if each.page_id and not _mends(each)}
+        others = set[str]()
+        if not is_named:
+            others.update(each.page_id for each in captures if each.page_id and not is_repair(each.job))
         # A repair that captured the whole page mends no other visit by that.
         made_by = (self.within or self).job
         repairs = [each for each in own if _mends(each) and each.job != made_by and each.page_id not in others]

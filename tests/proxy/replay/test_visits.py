@@ -160,6 +160,9 @@ def test_a_repair_of_one_visit_stands_in_for_no_other_visit() -> None:
     own = load_at("20260101000000", "one").own([mended, bad, seen])
     assert own == [seen, bad, mended], "the visit has none of its own, so that the dates count"
     assert load_at("20260101000000").own([mended, bad, seen]) == [seen, bad, mended]
+    tried = capture(date="20260301000000", page_id="made-up", job="repair-8", status=503)
+    given = capture(date="20260301000001", page_id="made-up", job="repair-8")
+    assert load_at("20260101000000").own([given, tried, bad]) == [given]
 
 
 def test_a_page_that_a_repair_captured_whole_has_its_answers_in_their_order() -> None:
