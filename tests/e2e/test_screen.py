@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -520,6 +521,7 @@ def test_a_note_is_written_by_keys_and_an_open_browser_goes_to_a_page(
     page.fill("#address", tried.url("/?third"))
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.locator("#screen .tab button[title$=third]")).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"/screen$"))
     page.reload()
     expect(page.locator("#screen canvas[data-pictures]")).to_have_count(1)
     expect(address).to_have_value(tried.url("/?third"))

@@ -9,7 +9,8 @@ const dialog = screen.querySelector('dialog');
 const pen = canvas.getContext('2d', {alpha: false});
 const MOVES_EVERY = 40;
 let socket, size = {w: 1280, h: 800, top: 0}, move = null, wheel = null, lastMove = 0, clicks = {at: 0, count: 0, x: 0, y: 0};
-let active = null, isFirst = !history.state?.isOpened;
+let active = null, isFirst = Boolean(screen.dataset.url);
+const startUrl = screen.dataset.url || history.state?.url || 'about:blank';
 let composing = false, tries = 0, isOver = false, zoom = 1, isPhone = false, drawing = 0;
 
 const send = message => { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message)); };
@@ -23,8 +24,8 @@ function connect() {
   socket.onopen = () => {
     tries = 0;
     say('');
-    send({t: 'begin', url: screen.dataset.url || 'about:blank', open: isFirst});
-    if (isFirst) history.replaceState({isOpened: true}, '');
+    send({t: 'begin', url: startUrl, open: isFirst});
+    if (isFirst) history.replaceState({url: startUrl}, '', location.pathname); // this page loaded again opens nothing
     isFirst = false;
     fit();
     if (isPhone) send({t: 'phone', on: true});
