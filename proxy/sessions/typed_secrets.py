@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, quote_plus
 
-from archive.capture import Message
+from archive.capture import Body, Message
 from archive.http.chunked import dechunk
 from archive.http.content_coding import decode
 from proxy.sessions import form_parts
@@ -31,7 +31,7 @@ _MOST: Final = 10
 _MOST_FORM: Final = 65_536
 _MOST_VALUES: Final = 1_000
 _MOST_SEARCHED: Final = 524_288
-"""Bytes of the beginning of a response that are searched: some milliseconds."""
+"""Bytes of the beginning of a response that are read and searched: some milliseconds for each secret."""
 _NO_TEXT: Final = ("image/", "audio/", "video/", "font/", "application/zip", "application/pdf")
 _SHORTEST_BASE64: Final = 7
 _ESCAPE: Final = re.compile(r"%[0-9A-F]{2}")
@@ -119,13 +119,21 @@ def _text(response: Message) -> bytes:
     fields = _fields(response.head.partition(b"\r\n")[2])
     if fields.get("content-type", b"").decode("latin-1").lower().startswith(_NO_TEXT):
         return b""
-    found, chunks = bytearray(), response.body.chunks()
+    found, chunks = bytearray(), _beginning(response.body)
     for piece in dechunk(chunks) if "transfer-encoding" in fields else chunks:
         found += piece
-        if len(found) >= _MOST_SEARCHED:
-            break
     coding = fields.get("content-encoding", b"").decode("latin-1")
-    return decode(bytes(found[:_MOST_SEARCHED]), coding, _MOST_SEARCHED).data
+    return decode(bytes(found), coding, _MOST_SEARCHED).data
+
+
+def _beginning(body: Body) -> Iterator[bytes]:
+    """Yield the first bytes of a body, with its transfer coding: a site can make that of one-byte chunks."""
+    left = _MOST_SEARCHED
+    for piece in body.chunks():
+        yield piece[:left]
+        left -= len(piece)
+        if left <= 0:
+            return
 
 
 def _fields(lines: bytes) -> dict[str, bytes]:

@@ -101,3 +101,11 @@ def test_the_work_is_bounded() -> None:
     typed = knowing(*(form(f"password=secret-{number:03}") for number in range(30)))
     assert typed.is_shown_by(answer(b"secret-029"))
     assert not typed.is_shown_by(answer(b"secret-001")), "the newest ten are known"
+
+
+def test_no_more_of_a_response_is_read_than_is_searched() -> None:
+    typed, shown = knowing(REQUESTS[0]), SECRET.encode()
+    chunks = b"1\r\nx\r\n" * 100_000 + b"%x\r\n%s\r\n0\r\n\r\n" % (len(shown), shown)
+    assert not typed.is_shown_by(answer(chunks, "Content-Type: text/html", "Transfer-Encoding: chunked"))
+    assert typed.is_shown_by(answer(b"x" * 500_000 + shown))
+    assert not typed.is_shown_by(answer(b"x" * 600_000 + shown))
