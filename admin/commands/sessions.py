@@ -363,9 +363,13 @@ class _ChromiumWindow(_Window):
         from browsers.remote.recorded_window import WindowPictures, start_window
 
         process, from_browser, to_browser = start_window(self._executable, arguments, os.environ)
-        pictures = WindowPictures(
-            from_browser, to_browser, lambda url, png: recording.keep_picture(self._number, url, png)
-        )
+        try:
+            pictures = WindowPictures(
+                from_browser, to_browser, lambda url, png: recording.keep_picture(self._number, url, png)
+            )
+        except BaseException:
+            _end(process)  # the caller does not know the window yet
+            raise
         self._disconnect = pictures.close
         return process
 
