@@ -14,6 +14,7 @@ local waits_as = is_aside(host) and 'excluded' or 'queued'
 
 -- Note that so many URLs of the host are in no segment any more.
 local function note_back(number)
+  if number == 0 then return end
   count(waits_as, -number)
   count('spilled', -number)
   if call('HINCRBY', key('spilled'), host, -number) <= 0 then call('HDEL', key('spilled'), host) end

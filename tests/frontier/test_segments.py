@@ -251,6 +251,21 @@ def test_a_host_that_is_set_aside_takes_its_segments_along(bench: Bench, tmp_pat
     assert len(drained(frontier, spiller)) == 200
 
 
+def test_entries_that_all_stayed_in_memory_are_passed_over(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontier.segments.spiller._STEP", 3)
+    frontier, spiller, _ = filled(bench, tmp_path / "queue")
+    again = [f"http://big.example/again/{number}" for number in range(6)]
+    frontier.add([Candidate(each, "LLL", depth=3) for each in again])
+    for each in again:  # as if they had been in another segment, and were added again
+        bench.client.hset(bench.key("unspilled"), frontier._store.fingerprint(each).id, "")
+    frontier.add(Candidate(url(number), "L", via=url(0), depth=1) for number in range(200, 300))
+    spiller.look()
+    assert any(segment.stayed for segment in frontier.segments.segments())
+    assert drained(frontier, spiller) == [*(url(number) for number in range(300)), *again]
+
+
 def test_a_host_that_stays_aside_with_its_segments_does_not_hold_the_job(bench: Bench, tmp_path: Path) -> None:
     frontier, spiller, _ = filled(bench, tmp_path / "queue")
     frontier.controls.set_host_aside("big.example", "enough")
