@@ -155,7 +155,7 @@ class Frontier(LeaseQueue):
                 break
         self._groups.put(groups)
         self._wake_within_limits()
-        new = 0
+        new = self._scope.widen(self._former_widenings()) if before else 0
         for number, seeds in self._seeds_after("scoped", _PREFIX_CHUNK):
             new += self._scope.widen(seed.url for seed in seeds)
             self._note_seeds("scoped", number)
@@ -570,6 +570,12 @@ class Frontier(LeaseQueue):
             self._scope_known = self._scope_length = self._scope_known + len(found)
             if further:
                 self._forget_links()
+
+    def _former_widenings(self) -> list[str]:
+        """Return the URLs by which the scope of a job of an earlier release was widened, which had no stored prefixes."""
+        with self._store.guarded():
+            found = self._store.client.lrange(self._store.key("scope"), 0, -1)
+        return [entry.decode() for entry in found if not entry.startswith((_REJECT.encode(), _WIDER.encode(), _EDITED))]
 
     def _queue_seeds(self, urls: Iterable[str]) -> None:
         for decision in self.add([Candidate(url, source=url, is_seed=True) for url in urls]):
