@@ -572,7 +572,7 @@ class Frontier(LeaseQueue):
                 self._forget_links()
 
     def _former_widenings(self) -> list[str]:
-        """Return the URLs by which the scope of a job of an earlier release was widened, which had no stored prefixes."""
+        """Return the URLs by which an earlier release widened the scope of the job, without stored prefixes."""
         with self._store.guarded():
             found = self._store.client.lrange(self._store.key("scope"), 0, -1)
         return [entry.decode() for entry in found if not entry.startswith((_REJECT.encode(), _WIDER.encode(), _EDITED))]
