@@ -634,16 +634,22 @@ class Frontier(LeaseQueue):
 
     def _amend(self, change: Callable[[Job], Job], *, by: str = "") -> list[ProfileEdit]:
         """Change the stored job. Return the edits of its profile."""
+        sent, edits = "", list[ProfileEdit]()
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
             # When the stored job is gone, the script raises FrontierLost.
             old = Job.model_validate_json(stored) if stored else self.job
-            job = change(old)
-            edits = edits_between(old.profile, job.profile, by=by, time=now_micros())
-            lines = [edit.packed() for edit in edits]
-            state = _limits(job.profile) if edits else []
-            if self._store.run("amend", stored or b"", job.model_dump_json(), len(lines), *lines, *state):
+            if is_done := bool(sent) and stored == sent.encode():  # the first answer was lost
+                job = old
+            else:
+                job = change(old)
+                edits = edits_between(old.profile, job.profile, by=by, time=now_micros())
+                lines = [edit.packed() for edit in edits]
+                state = _limits(job.profile) if edits else []
+                sent = job.model_dump_json()
+                is_done = bool(self._store.run("amend", stored or b"", sent, len(lines), *lines, *state))
+            if is_done:
                 with self._learning:
                     job = job.model_copy(update={"seeds": self.job.seeds})
                     if job.profile != self.job.profile:  # another process may have edited the profile before

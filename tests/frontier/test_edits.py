@@ -19,6 +19,7 @@ from frontier.definition.profile import load_profile
 from frontier.definition.scope import Candidate
 from frontier.lease import Lease
 from frontier.politeness import VisitOutcome
+from frontier.store import ScriptArgument, Store
 
 PLAIN = Profile(scope="any")
 
@@ -72,6 +73,28 @@ def test_threads_that_learn_of_an_edit_together_miss_no_later_change(
         list(threads.map(lambda number: worker.rejecting(f"http://a.test/{number}", 1), range(2)))
     frontier.add_reject("/copy/")
     assert worker.rejecting("http://a.test/copy/1", 2) == "/copy/"
+
+
+def test_a_lost_answer_to_an_edit_loses_no_word_about_the_edit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    frontier = bench.frontier("http://a.test/", profile=Profile(scope="any", quotas=("host urls=1",)))
+    frontier.add([Candidate("http://a.test/1", "L", depth=1)])
+    for _ in range(2):
+        if isinstance(claim := frontier.claim("w"), Lease):
+            frontier.finish(claim, VisitOutcome(200))
+    assert frontier.controls.hosts_aside() == {"a.test": "limit-host-urls"}
+    run = Store.run
+
+    def twice(store: Store, name: str, *arguments: ScriptArgument) -> object:
+        """The client sends a script again when the connection broke before the answer."""
+        if name == "amend":
+            run(store, name, *arguments)
+        return run(store, name, *arguments)
+
+    monkeypatch.setattr(Store, "run", twice)
+    (edit,) = frontier.edit({"quotas": ["host urls=9"]}, by="mia")
+    assert (edit.key, edit.by) == ("quotas", "mia")
+    assert [each.key for each in frontier.edits()] == ["quotas"]
+    assert frontier.controls.hosts_aside() == {}
 
 
 def test_the_scope_that_a_seeds_redirect_made_stays_after_an_edit(bench: Bench) -> None:
