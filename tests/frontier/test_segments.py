@@ -264,6 +264,7 @@ def test_entries_that_all_stayed_in_memory_are_passed_over(
     spiller.look()
     assert any(segment.stayed for segment in frontier.segments.segments())
     assert drained(frontier, spiller) == [*(url(number) for number in range(300)), *again]
+    assert not bench.client.exists(bench.key("unspilled")), "without segments, no mark has a meaning"
 
 
 def test_a_host_that_stays_aside_with_its_segments_does_not_hold_the_job(bench: Bench, tmp_path: Path) -> None:
