@@ -75,9 +75,13 @@ class Controls:
         return bool(self._store.run("aside", host, "wake")) or has_renders
 
     def hosts_aside(self) -> dict[str, str]:
-        """Return the hosts that were set aside, with the reason: limit-host-pages, failing, or an operator's text."""
+        """Return the hosts that were set aside, also for renders alone, with the reason.
+
+        A reason is limit-host-pages, that of a quota, failing, or an operator's text.
+        """
         with self._store.guarded():
-            found = self._store.client.hgetall(self._store.key("aside"))
+            found = self._store.client.hgetall(self._store.renders().key("aside"))
+            found |= self._store.client.hgetall(self._store.key("aside"))
         return {host.decode(): why.decode("utf-8", "replace") for host, why in found.items()}
 
     def _command(self, name: str, reason: str = "") -> bool:

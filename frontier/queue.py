@@ -12,6 +12,7 @@ from contextlib import suppress
 from enum import Enum, auto
 from itertools import batched
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, Self
 
 import regex
@@ -100,6 +101,8 @@ class Frontier(LeaseQueue):
         self.reports = Reports(self._store, self.segments)
         self._lookups = NameLookups()
         self._groups = GroupBook(self._store, self._lookups)
+        self._learning = Lock()
+        """One thread at a time reads the changes of the scope, so that none is passed over."""
         self._use(job)
         self.renders = RenderQueue(self, store, settings)
         self._robots = RobotsStore(self._store, settings.robots_seconds)
@@ -152,7 +155,7 @@ class Frontier(LeaseQueue):
                 break
         self._groups.put(groups)
         self._wake_within_limits()
-        new = 0
+        new = self._scope.widen(self._former_widenings()) if before else 0
         for number, seeds in self._seeds_after("scoped", _PREFIX_CHUNK):
             new += self._scope.widen(seed.url for seed in seeds)
             self._note_seeds("scoped", number)
@@ -235,9 +238,10 @@ class Frontier(LeaseQueue):
         ended its work and its workers are leaving. Raises FrontierLost when the job is gone.
         """
         candidates = [Candidate(seed.url, source=seed.url, is_seed=True, force=again) for seed in seeds]
+        self._amend(lambda job: job)  # a job that is gone gets no keys
+        self._learn_scope()
         decisions = [self._scope.decide(candidate) for candidate in candidates]
         wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
-        self._amend(lambda job: job)  # a job that is gone gets no keys
         self._widen(decisions[number].candidate.url for number in wanted)
         for chunk in batched(wanted, _CHUNK):
             # The list comes first, so that a job that has just finished has the seeds when it is opened again.
@@ -550,7 +554,9 @@ class Frontier(LeaseQueue):
 
     def _learn_scope(self) -> None:
         """Widen the scope by the seeds that other workers found, and narrow it by the patterns of operators."""
-        if self._scope_length != self._scope_known:
+        with self._learning:
+            if self._scope_length == self._scope_known:
+                return
             with self._store.guarded():
                 found = self._store.client.lrange(self._store.key("scope"), self._scope_known, -1)
                 job = self.stored_job() if _EDITED in found else self.job
@@ -564,6 +570,12 @@ class Frontier(LeaseQueue):
             self._scope_known = self._scope_length = self._scope_known + len(found)
             if further:
                 self._forget_links()
+
+    def _former_widenings(self) -> list[str]:
+        """Return the URLs by which an earlier release widened the scope of the job, without stored prefixes."""
+        with self._store.guarded():
+            found = self._store.client.lrange(self._store.key("scope"), 0, -1)
+        return [entry.decode() for entry in found if not entry.startswith((_REJECT.encode(), _WIDER.encode(), _EDITED))]
 
     def _queue_seeds(self, urls: Iterable[str]) -> None:
         for decision in self.add([Candidate(url, source=url, is_seed=True) for url in urls]):
@@ -622,19 +634,27 @@ class Frontier(LeaseQueue):
 
     def _amend(self, change: Callable[[Job], Job], *, by: str = "") -> list[ProfileEdit]:
         """Change the stored job. Return the edits of its profile."""
+        sent, edits = "", list[ProfileEdit]()
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
             # When the stored job is gone, the script raises FrontierLost.
             old = Job.model_validate_json(stored) if stored else self.job
-            job = change(old)
-            edits = edits_between(old.profile, job.profile, by=by, time=now_micros())
-            lines = [edit.packed() for edit in edits]
-            state = _limits(job.profile) if edits else []
-            if self._store.run("amend", stored or b"", job.model_dump_json(), len(lines), *lines, *state):
-                self.job = job = job.model_copy(update={"seeds": self.job.seeds})
-                if edits:
-                    self._use(job)
+            if is_done := bool(sent) and stored == sent.encode():  # the first answer was lost
+                job = old
+            else:
+                job = change(old)
+                edits = edits_between(old.profile, job.profile, by=by, time=now_micros())
+                lines = [edit.packed() for edit in edits]
+                state = _limits(job.profile) if edits else []
+                sent = job.model_dump_json()
+                is_done = bool(self._store.run("amend", stored or b"", sent, len(lines), *lines, *state))
+            if is_done:
+                with self._learning:
+                    job = job.model_copy(update={"seeds": self.job.seeds})
+                    if job.profile != self.job.profile:  # another process may have edited the profile before
+                        self._use(job)
+                    self.job = job
                 return edits
 
     def _queued(self, decisions: list[ScopeDecision], lease: Lease | None, memory: LinkMemory, worker: str) -> _Queued:

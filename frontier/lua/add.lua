@@ -18,11 +18,7 @@ local function admitted(id, bucket, force)
   if call('HEXISTS', key('u'), id) == 1 then return false end
   mark_unspilled(id)
   if call('HEXISTS', ROOT .. RENDERS .. ':u', id) == 0 then call('SREM', ROOT .. RENDERS .. ':seen:' .. bucket, id) end
-  local ended = call('HGET', key('ended'), id)
-  if ended then
-    count(string.match(ended, '^[^\n]*'), -1)
-    call('HDEL', key('ended'), id)
-  end
+  forget_ending(id)
   return true
 end
 

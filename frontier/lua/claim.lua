@@ -437,6 +437,16 @@ local function pick_from_group(name)
   return is_picked
 end
 
+-- Return whether URLs in segments are to be visited. The hosts of the others are set aside, or have only documents in
+-- memory and the limit of pages is reached.
+local function awaits_segments()
+  for _, host in ipairs(call('HKEYS', job .. ':spilled')) do
+    local is_out = call('HEXISTS', job .. ':aside', host) == 1 or call('SISMEMBER', job .. ':beyond', host) == 1
+    if not is_out then return true end
+  end
+  return false
+end
+
 store_changes()
 local over, wait = reasons()
 if over then return { 'stopped', over, scope_length } end
@@ -512,11 +522,9 @@ if not next_due then
   local first = revisit and call('ZRANGE', job .. ':due', 0, 0, 'WITHSCORES') or {}
   if first[1] then return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length } end
   local other = is_render and job or ROOT .. RENDERS
-  local keys = { other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready', other .. ':segments' }
-  if call('EXISTS', unpack(keys)) > 0 then
-    return { 'pause', BUSY_MS, 'busy', scope_length }
-  end
-  if not is_render and call('EXISTS', key('segments')) == 1 then return { 'pause', BUSY_MS, 'spilled', scope_length } end
+  local keys = { other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready' }
+  if call('EXISTS', unpack(keys)) > 0 then return { 'pause', BUSY_MS, 'busy', scope_length } end
+  if awaits_segments() then return { 'pause', BUSY_MS, is_render and 'busy' or 'spilled', scope_length } end
   if not is_render and call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end
   call('HSET', job .. ':state', 'finished', NOW) -- from now on, operators can't add seeds (add.lua)
   return { 'finished', scope_length }

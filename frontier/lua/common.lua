@@ -270,15 +270,22 @@ end
 -- A URL of a continuous crawl is due at its score in 'due' and this number of ms, which changes when the clock is set back.
 local function due_shift() return tonumber(call('HGET', job_root() .. ':state', 'dueshift') or 0) end
 
+-- Forget the ending of a URL that is queued again, or may be. How many URLs ended with each code stays known, except for
+-- those at a quota, which count as left out.
+local function forget_ending(id)
+  local ended = call('HGET', key('ended'), id)
+  if not ended then return end
+  local ending, code = string.match(ended, '^([^\n]*)\n([^\n]*)')
+  count(ending, -1)
+  if code == QUOTA then count('c:' .. code, -1) end
+  call('HDEL', key('ended'), id)
+end
+
 -- Put a URL that was visited before back into the queue of its host. Return false for a damaged note.
 local function queue_again(id, kept, slot)
   local host, json = string.match(kept, '^[^\n]*\n([^\n]+)\n%d+\n(.*)$')
   if not host then return false end
-  local ended = call('HGET', key('ended'), id)
-  if ended then
-    count(string.match(ended, '^[^\n]*'), -1)
-    call('HDEL', key('ended'), id)
-  end
+  forget_ending(id)
   local score = string.format('%.0f', slot + call('HINCRBY', COUNT, 'sequence', 1))
   call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. json)
   enqueue(id, host, score)

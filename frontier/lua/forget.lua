@@ -11,11 +11,7 @@ for at = 2, #ARGV, 2 do
     if call('HEXISTS', ROOT .. RENDERS .. ':u', id) == 0 then
       call('SREM', ROOT .. RENDERS .. ':seen:' .. ARGV[at + 1], id)
     end
-    local ended = call('HGET', key('ended'), id)
-    if ended then
-      count(string.match(ended, '^[^\n]*'), -1)
-      call('HDEL', key('ended'), id)
-    end
+    forget_ending(id)
   end
 end
 if forgotten > 0 then call('HINCRBY', key('state'), 'unseen', forgotten) end -- workers forget links (links.lua)

@@ -24,11 +24,7 @@ for at = 1, #ARGV, 5 do
       end
     end
     call('ZREM', key('due'), id)
-    local ended = call('HGET', key('ended'), id)
-    if ended then
-      count(string.match(ended, '^[^\n]*'), -1)
-      call('HDEL', key('ended'), id)
-    end
+    forget_ending(id)
     local sequence = call('HINCRBY', COUNT, 'sequence', 1)
     local score = string.format('%.0f', tonumber(ARGV[at + 3]) * 2 ^ 40 + sequence)
     call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. ARGV[at + 4])

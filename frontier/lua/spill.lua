@@ -1,10 +1,12 @@
 -- Remove the last URLs of a host's queue, which are in a durable file, and register the file. ARGV: name of the file, host,
 -- mark of the folder, place of the first URL, then for each URL in the file: id, and its score, tries and lost workers as
 -- one text. A URL that has changed since it was written stays. Returns the number of URLs that were removed; 0 when none
--- was, so that the file has no meaning.
+-- was, so that the file has no meaning. A repeated call gets the first answer, which may have been lost.
 
 if not known() then return 'gone' end
 local name, host, owner, first = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local before = call('HGET', key('segments'), name)
+if before then return tonumber(string.match(before, '^[^\n]+\n%d+\n(%d+)\n')) end
 local PART = 250 -- URLs in one call
 local queue, removed, stayed = key('q:' .. host), 0, {}
 for from = 5, #ARGV, 2 * PART do

@@ -7,9 +7,7 @@ for _, id in ipairs(ids) do
   local ended = call('HGET', key('ended'), id)
   local ending, code, host, score, json = string.match(ended or '', '^([^\n]*)\n([^\n]*)\n([^\n]+)\n(%d+)\n(.*)$')
   if ending == 'excluded' and code == QUOTA then
-    call('HDEL', key('ended'), id)
-    count('excluded', -1)
-    count('c:' .. code, -1)
+    forget_ending(id)
     call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. json)
     enqueue(id, host, score)
   end

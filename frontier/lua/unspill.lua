@@ -14,15 +14,22 @@ local waits_as = is_aside(host) and 'excluded' or 'queued'
 
 -- Note that so many URLs of the host are in no segment any more.
 local function note_back(number)
+  if number == 0 then return end
   count(waits_as, -number)
   count('spilled', -number)
   if call('HINCRBY', key('spilled'), host, -number) <= 0 then call('HDEL', key('spilled'), host) end
 end
 
+-- Forget the file. Without any file, the marks of URLs that do not come back have no meaning.
+local function drop_file()
+  call('HDEL', key('segments'), name)
+  if call('EXISTS', key('segments')) == 0 then call('DEL', key('unspilled')) end
+end
+
 if not before then
   note_back(left)
   count('spill_lost', left)
-  call('HDEL', key('segments'), name)
+  drop_file()
   return left
 end
 if read ~= before then return -1 end
@@ -51,7 +58,7 @@ for at = 4, #ARGV, 5 do
 end
 note_back(back)
 if ARGV[3] == '1' then
-  call('HDEL', key('segments'), name)
+  drop_file()
 else
   local values = { host, first, left - back, read + entries, owner, stayed }
   call('HSET', key('segments'), name, table.concat(values, '\n'))

@@ -130,7 +130,7 @@ class QueueSpiller:
             states = [part for each in entries for part in (each.id, each.state())]
             if not store.run("spill", name, host, owner, entries[0].score, *states):
                 path.unlink(missing_ok=True)
-                break  # all of them are being visited or have changed; the next look tries again
+                break  # all of them are being visited or have changed; a further URL of the host starts a new try
         with store.guarded():
             store.client.srem(store.key("long"), host)
 

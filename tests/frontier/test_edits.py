@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 
 import pytest
 import yaml
@@ -10,11 +14,12 @@ from support.stores.real_frontier import Bench
 
 from archive.settings import FrontierSettings
 from frontier.definition.edits import edits_between, patch_of, with_edits
-from frontier.definition.job import JobError, PolitenessOverrides, Profile
+from frontier.definition.job import JobError, PolitenessOverrides, Profile, Seed
 from frontier.definition.profile import load_profile
 from frontier.definition.scope import Candidate
 from frontier.lease import Lease
 from frontier.politeness import VisitOutcome
+from frontier.store import ScriptArgument, Store
 
 PLAIN = Profile(scope="any")
 
@@ -37,6 +42,59 @@ def test_an_edit_holds_for_workers_that_know_nothing_of_it(bench: Bench) -> None
     assert worker.max_links("http://a.test/x") == 1
     worker.finish(first, VisitOutcome(200, is_document=True))
     assert bench.host("a.test")["d"] - bench.now() > 5_000
+
+
+def test_a_process_that_adds_seeds_after_an_edit_of_another_one_obeys_the_edit(bench: Bench) -> None:
+    frontier = bench.frontier("http://a.test/", profile=PLAIN)
+    command = bench.again(frontier)
+    frontier.edit({"sheets": ["b.test max_links=1"], "politeness": {"min_delay_seconds": 7}}, by="mia")
+    command.add_seeds([Seed.parse("http://b.test/")])
+    assert command.max_links("http://b.test/x") == 1
+    assert command.politeness.min_delay_ms == 7_000
+
+
+def test_threads_that_learn_of_an_edit_together_miss_no_later_change(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frontier = bench.frontier("http://a.test/", profile=PLAIN)
+    worker = bench.again(frontier)
+    assert isinstance(worker.claim("w"), Lease)
+    frontier.add_reject("/print/")
+    both, narrow = Barrier(2), worker._scope.narrow
+
+    def together(patterns: Iterable[str]) -> None:
+        with suppress(BrokenBarrierError):
+            both.wait(0.5)
+        narrow(patterns)
+
+    monkeypatch.setattr(worker._scope, "narrow", together)
+    worker._scope_length = 1
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda number: worker.rejecting(f"http://a.test/{number}", 1), range(2)))
+    frontier.add_reject("/copy/")
+    assert worker.rejecting("http://a.test/copy/1", 2) == "/copy/"
+
+
+def test_a_lost_answer_to_an_edit_loses_no_word_about_the_edit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    frontier = bench.frontier("http://a.test/", profile=Profile(scope="any", quotas=("host urls=1",)))
+    frontier.add([Candidate("http://a.test/1", "L", depth=1)])
+    for _ in range(2):
+        if isinstance(claim := frontier.claim("w"), Lease):
+            frontier.finish(claim, VisitOutcome(200))
+    assert frontier.controls.hosts_aside() == {"a.test": "limit-host-urls"}
+    run = Store.run
+
+    def twice(store: Store, name: str, *arguments: ScriptArgument) -> object:
+        """The client sends a script again when the connection broke before the answer."""
+        if name == "amend":
+            run(store, name, *arguments)
+        return run(store, name, *arguments)
+
+    monkeypatch.setattr(Store, "run", twice)
+    (edit,) = frontier.edit({"quotas": ["host urls=9"]}, by="mia")
+    assert (edit.key, edit.by) == ("quotas", "mia")
+    assert [each.key for each in frontier.edits()] == ["quotas"]
+    assert frontier.controls.hosts_aside() == {}
 
 
 def test_the_scope_that_a_seeds_redirect_made_stays_after_an_edit(bench: Bench) -> None:

@@ -117,6 +117,35 @@ def test_urls_of_a_seed_at_its_quota_are_ended_and_come_back(bench: Bench) -> No
     assert progress.done == 9
 
 
+def test_renders_at_a_quota_come_back_when_the_quota_is_raised(bench: Bench) -> None:
+    frontier = quota(bench, "host urls=1")
+    page = frontier.claim("w")
+    assert isinstance(page, Lease)
+    assert frontier.renders.add(page, [])
+    frontier.finish(page, OK)
+    assert isinstance(frontier.renders.claim("r"), JobFinished)
+    assert frontier.reports.progress().renders.excluded == 1
+    frontier.edit({"quotas": ["host urls=9"]})
+    assert isinstance(frontier.renders.claim("r"), Lease)
+
+
+def test_a_url_of_a_spent_seed_that_is_visited_all_the_same_is_not_left_out(bench: Bench) -> None:
+    frontier = quota(bench, "seed urls=1", seeds=("http://a.test/",))
+    first = frontier.claim("w")
+    assert isinstance(first, Lease)
+    frontier.add([Candidate("http://a.test/1", "L", source=first.url)], first)
+    frontier.finish(first, OK)
+    assert not list(visits(frontier))
+    assert frontier.reports.progress().codes[-5003] == 1
+    bench.client.hdel(bench.key("state"), "finished")
+    frontier.add_urls([Candidate("http://a.test/1", source="http://b.test/", force=True)])
+    assert len(list(visits(frontier))) == 1
+    progress = frontier.reports.progress()
+    assert (progress.done, progress.excluded, progress.codes.get(-5003, 0)) == (2, 0, 0)
+    frontier.edit({"quotas": []})
+    assert not list(visits(frontier)), "the URL does not come back"
+
+
 def test_a_job_ends_at_its_quota_of_errors(bench: Bench, links: Links) -> None:
     frontier = quota(bench, "job errors=3")
     frontier.add(links(*names("shop.test", 9)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 from pathlib import Path
 
@@ -56,6 +57,22 @@ def test_a_killed_command_goes_on_where_it_was_and_queues_no_seed_twice(bench: B
     assert queued == [500, 600, 1_100, 1_300]
     assert second.reports.progress().queued == 1_300
     assert len(list(second.reports.seeds())) == 1_300
+
+
+def test_a_job_of_an_earlier_release_keeps_the_scope_that_redirects_made(bench: Bench, tmp_path: Path) -> None:
+    seeds = _file(tmp_path / "seeds.txt", 10)
+    _frontier(bench, seeds).open_job()
+    stored = json.loads(bench.client.get("gf:{main}:spring"))
+    bench.client.set("gf:{main}:spring", json.dumps({**stored, "seeds": [{"url": seed.url} for seed in seeds]}))
+    for entry in ("http://moved.example/", "!/print/"):
+        bench.client.hset(bench.key("state"), "scope", bench.client.rpush(bench.key("scope"), entry))
+    bench.client.hdel(bench.key("state"), "scoped", "seeded")
+    assert _frontier(bench, seeds).open_job()
+    worker = bench.again(_frontier(bench, seeds))
+    assert isinstance(worker.claim("w"), Lease)
+    found = [Candidate(f"http://moved.example/{path}", "L", depth=1) for path in ("a", "print/a")]
+    assert [isinstance(each, Accepted) for each in worker.add(found)] == [True, False]
+    assert worker.reports.progress().queued == 10, "nine of the ten seeds, and the link"
 
 
 def test_seeds_that_are_appended_are_queued_and_widen_the_scope_of_workers(bench: Bench, tmp_path: Path) -> None:

@@ -13,12 +13,13 @@ import pytest
 from support.stores.real_frontier import PATIENT, Bench
 
 from frontier.definition.scope import Candidate, Priority
-from frontier.lease import JobFinished, Lease, Pause
+from frontier.lease import JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
 from frontier.segments.registry import SegmentRegistry
 from frontier.segments.segment_file import SegmentDamaged, SegmentEntry, read_segment, write_segment
 from frontier.segments.spiller import QueueSpiller
+from frontier.store import ScriptArgument, Store
 
 MOST = 20
 OK = VisitOutcome(200)
@@ -248,6 +249,61 @@ def test_a_host_that_is_set_aside_takes_its_segments_along(bench: Bench, tmp_pat
     frontier.controls.wake_host("big.example")
     assert frontier.reports.progress().queued == 200
     assert len(drained(frontier, spiller)) == 200
+
+
+def test_entries_that_all_stayed_in_memory_are_passed_over(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontier.segments.spiller._STEP", 3)
+    frontier, spiller, _ = filled(bench, tmp_path / "queue")
+    again = [f"http://big.example/again/{number}" for number in range(6)]
+    frontier.add([Candidate(each, "LLL", depth=3) for each in again])
+    for each in again:  # as if they had been in another segment, and were added again
+        bench.client.hset(bench.key("unspilled"), frontier._store.fingerprint(each).id, "")
+    frontier.add(Candidate(url(number), "L", via=url(0), depth=1) for number in range(200, 300))
+    spiller.look()
+    assert any(segment.stayed for segment in frontier.segments.segments())
+    assert drained(frontier, spiller) == [*(url(number) for number in range(300)), *again]
+    assert not bench.client.exists(bench.key("unspilled")), "without segments, no mark has a meaning"
+
+
+def test_a_host_that_stays_aside_with_its_segments_does_not_hold_the_job(bench: Bench, tmp_path: Path) -> None:
+    frontier, spiller, _ = filled(bench, tmp_path / "queue")
+    frontier.controls.set_host_aside("big.example", "enough")
+    assert drained(frontier, spiller, most=5) == []
+    progress = frontier.reports.progress()
+    assert (progress.queued, progress.excluded) == (0, 200)
+    assert isinstance(frontier.renders.claim("r"), JobFinished)
+
+
+def test_a_job_at_its_limit_of_pages_stops_with_segments_left(bench: Bench, tmp_path: Path) -> None:
+    frontier, spiller, _ = filled(bench, tmp_path / "queue")
+    frontier.set_limits({"pages": 1})
+    first = frontier.claim("w")
+    assert isinstance(first, Lease)
+    frontier.finish(first, VisitOutcome(200, is_document=True))
+    for _ in range(5):
+        spiller.look()
+        claim = frontier.claim("w")
+    assert claim == JobStopped("limit-pages")
+    frontier.set_limits({"pages": 1_000})
+    assert len(drained(frontier, spiller)) == 199
+
+
+def test_a_lost_answer_to_a_spill_loses_no_urls(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Store.run
+
+    def twice(store: Store, name: str, *arguments: ScriptArgument) -> object:
+        """The client sends a script again when the connection broke before the answer."""
+        if name in ("spill", "unspill"):
+            run(store, name, *arguments)
+        return run(store, name, *arguments)
+
+    monkeypatch.setattr(Store, "run", twice)
+    frontier, spiller, notes = filled(bench, tmp_path / "queue")
+    assert frontier.reports.progress().spilled > 0
+    assert drained(frontier, spiller) == [url(number) for number in range(200)]
+    assert (frontier.reports.progress().lost, notes) == (0, [])
 
 
 def test_everything_is_kept_in_memory_with_0(bench: Bench, tmp_path: Path) -> None:

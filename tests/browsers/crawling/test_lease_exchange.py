@@ -10,10 +10,11 @@ import pytest
 from support.stores.real_frontier import Bench
 
 from browsers.crawling.lease_exchange import LeaseExchange
+from frontier.definition.job import Profile
 from frontier.definition.scope import Candidate
 from frontier.lease import JobFinished, Lease, Pause
 from frontier.politeness import LeaseEnding, VisitOutcome
-from frontier.store import FrontierLost
+from frontier.store import FrontierLost, ScriptArgument, Store
 
 OK = VisitOutcome(200, bytes=10)
 THREADS = 8
@@ -53,6 +54,40 @@ def test_threads_visit_each_url_once_and_no_host_twice_at_a_time(bench: Bench) -
             done.result()
     assert sorted(visited) == sorted([*urls, "http://example.org/"])
     assert frontier.reports.progress().done == len(visited)
+
+
+def test_lost_answers_end_no_visit_twice_and_leave_no_lease_behind(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Store.run
+
+    def twice(store: Store, name: str, *arguments: ScriptArgument) -> object:
+        """The client sends a script again when the connection broke before the answer."""
+        if name in ("exchange", "claim", "finish"):
+            run(store, name, *arguments)
+        return run(store, name, *arguments)
+
+    monkeypatch.setattr(Store, "run", twice)
+    frontier = bench.frontier("http://a.test/", profile=Profile(scope="any", quotas=("domain urls=1000",)))
+    urls = [f"http://h{number % 5}.test/{number}" for number in range(60)]
+    frontier.add(Candidate(url, "L", via="http://a.test/", depth=1) for url in urls)
+    exchange = LeaseExchange(frontier)
+
+    def work(name: str) -> list[str]:
+        visited = []
+        while not isinstance(claim := exchange.claim(name), JobFinished):
+            if isinstance(claim, Lease):
+                visited.append(claim.url)
+                assert exchange.finish(claim, OK, claims_next=True) is LeaseEnding.DONE
+        return visited
+
+    with ThreadPoolExecutor(THREADS) as threads:
+        visited = [url for found in threads.map(work, [f"w-{number}" for number in range(THREADS)]) for url in found]
+    assert sorted(visited) == sorted([*urls, "http://a.test/"])
+    progress = frontier.reports.progress()
+    assert (progress.done, progress.leased, progress.queued, progress.bytes) == (61, 0, 0, 610)
+    used = {name: int(amount) for name, amount in bench.client.hgetall(bench.key("used")).items()}
+    assert sum(used.values()) == 61
 
 
 def test_a_finish_makes_the_next_claim_only_when_asked(bench: Bench) -> None:
