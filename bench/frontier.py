@@ -134,7 +134,7 @@ def measure(
         )
 
 
-def table(found: FrontierRound, scrapy: ScrapyQueueRound | None) -> Table:
+def table(found: FrontierRound, scrapy: ScrapyQueueRound | None = None) -> Table:
     """Return the costs as a table, with those of scrapy's disk queue when they were measured."""
     made = Table(
         title=f"{found.urls:,} URLs on {found.hosts:,} hosts, {found.workers} workers, batches of {found.batch}, "

@@ -9,6 +9,7 @@ from pydantic import Field
 from sqlalchemy import func, select
 
 from admin.capture_sessions.sessions import AT_ONCE, ENTITY, CapturePageView, find
+from admin.harvests.input_checks import checked_limit
 from admin.models.capture_tables import CaptureSession, SessionNote, SessionPage
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.operation import InputModel, OutputModel, Page, number_after
@@ -74,6 +75,7 @@ def list_notes(
     """Return the notes of a capture session in the order of the writing. Raises NotFound."""
     transaction.require(Right.READ)
     find(transaction, session)
+    limit = checked_limit(limit)
     query = select(SessionNote).where(SessionNote.session_id == session).order_by(SessionNote.id).limit(limit + 1)
     if after is not None:
         query = query.where(SessionNote.id > number_after(after))

@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 
 from admin.capture_sessions.proxy_access import CHECK_URL, access_of
 from admin.fleet.home_folder import HomeError
+from admin.harvests.input_checks import checked_limit
 from admin.models.capture_tables import (
     CAPTURE_STEPS,
     CaptureDoor,
@@ -144,6 +145,7 @@ def list_sessions(
 ) -> Page[CaptureSessionView]:
     """Return capture sessions, the newest first."""
     transaction.require(Right.READ)
+    limit = checked_limit(limit)
     query = select(CaptureSession).order_by(CaptureSession.id.desc()).limit(limit + 1)
     if collection:
         query = query.where(CaptureSession.collection == collection)
@@ -168,6 +170,7 @@ def list_pages(
     """Return the pages of a capture session in the order in which they were opened. Raises NotFound."""
     transaction.require(Right.READ)
     find(transaction, session)
+    limit = checked_limit(limit)
     query = select(SessionPage).where(SessionPage.session_id == session).order_by(SessionPage.number).limit(limit + 1)
     if after is not None:
         query = query.where(SessionPage.number > number_after(after))
@@ -191,6 +194,7 @@ def last_pages(transaction: Transaction, session: int, limit: int = 20) -> list[
     """Return the pages that were opened last, the newest first. Raises NotFound."""
     transaction.require(Right.READ)
     find(transaction, session)
+    limit = checked_limit(limit)
     query = select(SessionPage).where(SessionPage.session_id == session).order_by(SessionPage.number.desc())
     return [CapturePageView.model_validate(row) for row in transaction.session.scalars(query.limit(limit))]
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from pydantic import Field
 from sqlalchemy import select
 
+from admin.harvests.input_checks import checked_limit
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import InputModel, OutputModel, Page, number_after
 from admin.models.qa_tables import OVER, QaPage, QaPageState, QaRepair, QaState, RepairPart
@@ -118,6 +119,7 @@ def list_repairs(
 ) -> Page[RepairView]:
     """Return repairs, the newest first. Raises InvalidInput."""
     transaction.require(Right.READ)
+    limit = checked_limit(limit)
     query = select(QaRepair).order_by(QaRepair.id.desc()).limit(limit + 1)
     if collection:
         query = query.where(QaRepair.collection == collection)

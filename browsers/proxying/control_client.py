@@ -144,7 +144,8 @@ class SessionCounts:
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
         """Return the report in an answer of the control port. Unknown fields are ignored."""
-        return cls(**{name: body[name] for name in cls.__dataclass_fields__ if name in body})
+        known = {name: body[name] for name in cls.__dataclass_fields__ if name in body}
+        return cls(**known | {"untrusted": tuple(known.get("untrusted", ()))})
 
     @property
     def not_kept(self) -> int:

@@ -81,10 +81,10 @@ def test_a_sheet_says_how_often_its_urls_are_tried_again(bench: Bench, leased: C
     profile = Profile(scope="any", sheets=("regex:.*/once max_retries=0",))
     frontier = bench.frontier("http://example.org/once", "http://example.com/often", profile=profile)
 
-    endings = {}
-    for _ in range(2):
+    endings: dict[str, LeaseEnding] = {}
+    while len(endings) < 2:
         lease = leased(frontier)
-        endings[lease.url] = frontier.finish(lease, VisitOutcome(502))
+        endings.setdefault(lease.url, frontier.finish(lease, VisitOutcome(502)))
 
     assert endings == {
         "http://example.org/once": LeaseEnding.FAILED,

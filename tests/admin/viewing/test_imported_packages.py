@@ -13,6 +13,7 @@ import httpx
 from support.archive.foreign_warcs import PAGE, by_browsertrix, package_of
 from support.browsers.running_viewer import running_viewer
 from support.processes.ghostfleet_command import ROOT
+from support.processes.waiting import until
 
 from archive.settings.load import Settings
 
@@ -38,8 +39,8 @@ def test_a_reader_finds_the_pages_of_an_imported_package(settings: Settings, tmp
 
     with running_viewer(settings) as viewer, viewer.client() as client:
         assert "/c/old/" in seen(client, "/")
+        until(lambda: "The hill" in seen(client, "/c/old/"), what="the pages, which a busy viewer reads bit by bit")
         pages = seen(client, "/c/old/")
-        assert "The hill" in pages
         by_list = seen(client, "/?q=goldfinch")
         by_record = seen(client, "/c/old/?q=linnets")
         (play,) = set(re.findall(r'/c/old/play\?url=https://hill\.example/&[^"]*', pages))

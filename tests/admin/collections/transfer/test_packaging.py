@@ -281,6 +281,7 @@ def test_a_file_that_is_no_signing_key_is_refused_in_one_line(kept: Settings, tm
     assert not (tmp_path / "news.wacz").exists()
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_package_leaves_the_older_one_and_no_part(
     settings: Settings, tmp_path: Path, how: signal.Signals
@@ -301,7 +302,7 @@ def test_an_interrupted_package_leaves_the_older_one_and_no_part(
             while process.poll() is None and not _has_content(draft):
                 pass  # a pause might last until the package is whole
             process.send_signal(how)
-            code = process.wait(60)
+            code = process.wait(300)
         if code != 0:
             break  # else the package was whole before this process, on a busy machine, came to send the signal
     assert code != 0
