@@ -9,10 +9,9 @@ from pydantic import Field
 from sqlalchemy import func, select
 
 from admin.capture_sessions.sessions import AT_ONCE, ENTITY, CapturePageView, find
-from admin.harvests.input_checks import checked_limit
 from admin.models.capture_tables import CaptureSession, SessionNote, SessionPage
 from admin.models.errors import IllegalState, InvalidInput, Problem
-from admin.models.operation import InputModel, OutputModel, Page, number_after
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit, number_after
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 from archive.url import UrlError, canonical

@@ -10,7 +10,6 @@ from sqlalchemy import func, select
 
 from admin.capture_sessions.proxy_access import CHECK_URL, access_of
 from admin.fleet.home_folder import HomeError
-from admin.harvests.input_checks import checked_limit
 from admin.models.capture_tables import (
     CAPTURE_STEPS,
     CaptureDoor,
@@ -20,7 +19,7 @@ from admin.models.capture_tables import (
     run_name,
 )
 from admin.models.errors import Forbidden, IllegalState, NotFound
-from admin.models.operation import InputModel, OutputModel, Page, number_after
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit, number_after
 from admin.models.transaction import RIGHTS, Right, Transaction
 from archive.dates import Micros
 from archive.names.name_rules import NAME_PATTERN

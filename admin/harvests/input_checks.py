@@ -15,7 +15,6 @@ from archive.names.characters import in_words
 
 LONGEST_NAME: Final = 100
 LONGEST_NOTE: Final = 20_000
-MOST_ITEMS: Final = 500
 MOST_PROBLEMS: Final = 100
 """One answer names so many problems at most."""
 COUNTED: Final = 10_000
@@ -67,13 +66,6 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[dict[st
     """Return the old and the new values of what differs; None when nothing does."""
     keys = [key for key in new if old.get(key) != new[key]]
     return ({key: old.get(key) for key in keys}, {key: new[key] for key in keys}) if keys else None
-
-
-def checked_limit(limit: int, most: int = MOST_ITEMS) -> int:
-    """Return how many items a page has. Raises InvalidInput."""
-    if not 1 <= limit <= most:
-        raise InvalidInput(Problem("limit", f"{limit} is no number of items; use 1 to {most:,}"))
-    return limit
 
 
 def checked_number(field: str, text: str | None) -> int | None:

@@ -18,6 +18,7 @@ from admin.models.transaction import Right, Transaction
 
 LONGEST_TEXT: Final = 10_000_000
 """Characters of any text of an input."""
+MOST_ITEMS: Final = 500
 _MOST_DIGITS: Final = 18
 
 
@@ -70,6 +71,13 @@ class Page[T](OutputModel):
     next: str | None = None
     total: int | None = None
     """How many there are in all; None when nobody counted, because there are more than 10,000."""
+
+
+def checked_limit(limit: int, most: int = MOST_ITEMS) -> int:
+    """Return how many items a page has. Raises InvalidInput."""
+    if not 1 <= limit <= most:
+        raise InvalidInput(Problem("limit", f"{limit} is no number of items; use 1 to {most:,}"))
+    return limit
 
 
 def number_after(after: str) -> int:

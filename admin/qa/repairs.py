@@ -11,9 +11,8 @@ from typing import Any, Final
 from pydantic import Field
 from sqlalchemy import select
 
-from admin.harvests.input_checks import checked_limit
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import InputModel, OutputModel, Page, number_after
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit, number_after
 from admin.models.qa_tables import OVER, QaPage, QaPageState, QaRepair, QaState, RepairPart
 from admin.models.transaction import Right, Transaction
 from admin.qa import leases

@@ -12,11 +12,11 @@ from admin.collections.browsing.index import check_collection, index_if_any, ind
 from admin.curation.descriptions.dublin_core import dublin_core_problems, tag_problems, tidy_fields, tidy_tags
 from admin.curation.descriptions.rule_files import write_rules
 from admin.curation.descriptions.states import check_transition
-from admin.harvests.input_checks import checked_limit, checked_number, differences, note_problem, refuse
+from admin.harvests.input_checks import checked_number, differences, note_problem, refuse
 from admin.models.curation_tables import CurationDescription, CurationState
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.moments import InputMoment
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros, parse_date
 from archive.url import UrlError, canonical, key

@@ -9,10 +9,10 @@ from sqlalchemy import func, select
 
 from admin.curation.descriptions.describe import known_collection, locked_collection
 from admin.curation.descriptions.rule_files import write_rules
-from admin.harvests.input_checks import checked_limit, checked_number, note_problem, refuse
+from admin.harvests.input_checks import checked_number, note_problem, refuse
 from admin.models.curation_tables import CurationExclusion
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 from archive.access_rules import Access, AccessRuleError, rule_for
 from archive.dates import Micros

@@ -9,11 +9,11 @@ from typing import Final
 from sqlalchemy import select
 
 from admin.curation.permissions.permission import ENTITY, PermissionView, find, note_event, view
-from admin.harvests.input_checks import checked_key, checked_limit, name_problem, note_problem, refuse
+from admin.harvests.input_checks import checked_key, name_problem, note_problem, refuse
 from admin.harvests.named_rows import find_named, lock_named
 from admin.models.curation_tables import LetterTemplate
 from admin.models.errors import IllegalState, Problem
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 from admin.notifications.outbox import one_line, send_letter
 from archive.dates import Micros, iso_date

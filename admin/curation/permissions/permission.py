@@ -11,20 +11,12 @@ from sqlalchemy import select
 
 from admin.curation.permissions.licence_file import lock_licences, write_licences
 from admin.harvests.domains.names import DomainNameError, stored_name
-from admin.harvests.input_checks import (
-    checked_key,
-    checked_limit,
-    contains,
-    count_up_to_limit,
-    differences,
-    note_problem,
-    refuse,
-)
+from admin.harvests.input_checks import checked_key, contains, count_up_to_limit, differences, note_problem, refuse
 from admin.harvests.permission_book import PermissionStanding, standing_of
 from admin.models.curation_tables import PermissionEvent, PermissionState, SitePermission
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.moments import InputMoment
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 from archive.loose_key import loose_key

@@ -9,10 +9,10 @@ from sqlalchemy import select
 
 from admin.curation.tray.entries import ROLES, TrayEntry, TrayKind
 from admin.curation.tray.sources import SOURCES
-from admin.harvests.input_checks import checked_limit, refuse
+from admin.harvests.input_checks import refuse
 from admin.models.curation_tables import TrayAssignment, TrayMark
 from admin.models.errors import InvalidInput, NotFound, Problem
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit
 from admin.models.people_tables import Role, User
 from admin.models.plain_text import comparable
 from admin.models.transaction import RIGHTS, Right, Transaction

@@ -11,11 +11,11 @@ from sqlalchemy import delete, insert, select
 
 from admin.harvests.definitions.checks import find_harvest
 from admin.harvests.domains.names import DomainNameError, stored_name
-from admin.harvests.input_checks import checked_limit, refuse
+from admin.harvests.input_checks import refuse
 from admin.models.domain_tables import Configuration, Domain
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, HarvestKind, Template
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 
 MOST_CHOSEN: Final = 10_000

@@ -10,11 +10,11 @@ from typing import Final
 from sqlalchemy import case, func, select
 
 from admin.harvests.definitions.checks import find_harvest
-from admin.harvests.input_checks import checked_limit, count_up_to_limit
+from admin.harvests.input_checks import count_up_to_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun, Schedule
 from admin.models.job_tables import HarvestJob, JobStatus
-from admin.models.operation import OutputModel, Page
+from admin.models.operation import OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 

@@ -18,10 +18,9 @@ from admin.collections.browsing.index import index_of
 from admin.collections.browsing.records import RecordTrouble, open_record, plain_text
 from admin.harvests.dispatch.line_search import LineSearch
 from admin.harvests.domains.names import DomainNameError, stored_name
-from admin.harvests.input_checks import checked_limit
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.job_tables import HarvestJob
-from admin.models.operation import OutputModel, Page
+from admin.models.operation import OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 from archive import crawl_log
 from archive.capture import Capture

@@ -10,11 +10,11 @@ from sqlalchemy import ColumnElement, and_, func, or_, select
 
 from admin.csv_text import csv_bytes
 from admin.harvests.dispatch.steering import NOT_DONE, Verb
-from admin.harvests.input_checks import MOST_ITEMS, checked_limit, count_up_to_limit
+from admin.harvests.input_checks import count_up_to_limit
 from admin.models.domain_tables import Domain
 from admin.models.errors import InvalidInput, Problem
 from admin.models.job_tables import DomainHistory, JobCommand, JobConfiguration, StopReason
-from admin.models.operation import OutputModel, Page
+from admin.models.operation import MOST_ITEMS, OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 
 

@@ -11,11 +11,11 @@ from sqlalchemy import ScalarSelect, Select, bindparam, func, literal, literal_c
 from sqlalchemy.orm import InstrumentedAttribute
 
 from admin.even_choice import CHART_POINTS, evenly_chosen
-from admin.harvests.input_checks import COUNTED, checked_limit, count_up_to_limit
+from admin.harvests.input_checks import COUNTED, count_up_to_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Channel, Harvest
 from admin.models.job_tables import HarvestJob, JobConfiguration, JobSample, JobStatus
-from admin.models.operation import OutputModel, Page
+from admin.models.operation import OutputModel, Page, checked_limit
 from admin.models.plain_text import comparable
 from admin.models.transaction import Transaction
 from admin.units import counted

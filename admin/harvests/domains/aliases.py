@@ -10,10 +10,10 @@ from sqlalchemy import ColumnElement, and_, select, tuple_
 from sqlalchemy.orm import Session, aliased
 
 from admin.harvests.domains.lookup import find_domain, listed_names
-from admin.harvests.input_checks import checked_limit, count_up_to_limit
+from admin.harvests.input_checks import count_up_to_limit
 from admin.models.domain_tables import Domain
 from admin.models.errors import IllegalState, InvalidInput, Problem
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 

@@ -15,11 +15,11 @@ from sqlalchemy.orm import Mapped, Session
 
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.domains.trap_expressions import TrapResult, check_expressions, run_trap_test, trap_lines
-from admin.harvests.input_checks import checked_limit, differences, name_problem, note_problem, refuse
+from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import CrawlerTrap, CrawlerTrapList
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 
 MOST_OF_ONE: Final = 1_000

@@ -16,11 +16,11 @@ from admin.harvests.domains.names import DomainNameError, registered_domain
 from admin.harvests.domains.passwords import PasswordView, password_views
 from admin.harvests.domains.search import DomainItem
 from admin.harvests.domains.seed_lists import SeedListItem, seed_list_items
-from admin.harvests.input_checks import checked_limit, differences, note_problem, refuse
+from admin.harvests.input_checks import differences, note_problem, refuse
 from admin.models.domain_tables import CrawlerTrap, Domain, DomainOwner
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.job_tables import DomainHistory
-from admin.models.operation import InputModel, OutputModel, Page
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 

@@ -10,11 +10,11 @@ from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
 from admin.harvests.domains.names import DomainNameError, registered_domain, shortened, stored_name
-from admin.harvests.input_checks import checked_limit, count_up_to_limit
+from admin.harvests.input_checks import count_up_to_limit
 from admin.models.domain_tables import Configuration, Domain, ExtendedField, ExtendedValue
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.job_tables import DomainHistory
-from admin.models.operation import OutputModel, Page
+from admin.models.operation import OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 

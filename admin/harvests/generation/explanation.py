@@ -9,11 +9,10 @@ from sqlalchemy import select
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.generation.jobs import Tally, filled_jobs
 from admin.harvests.generation.preview import plan_by_name
-from admin.harvests.input_checks import checked_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import HarvestRun
 from admin.models.job_tables import HarvestJob, JobConfiguration
-from admin.models.operation import OutputModel, Page
+from admin.models.operation import OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 
 LONGEST_AFTER: Final = 255

@@ -12,22 +12,14 @@ from typing import Any, Final
 from pydantic import Field
 from sqlalchemy import Select, func, select
 
-from admin.harvests.input_checks import (
-    checked_key,
-    checked_limit,
-    checked_number,
-    contains,
-    count_up_to_limit,
-    note_problem,
-    refuse,
-)
+from admin.harvests.input_checks import checked_key, checked_number, contains, count_up_to_limit, note_problem, refuse
 from admin.harvests.named_rows import find_named, lock_named, new_name_problem
 from admin.harvests.schedules.dates import LAST_MOMENT, ScheduleRule, first_date, next_date, preview
 from admin.harvests.schedules.rules import MOST_RUNS, RuleInput, in_words, rule_of, rule_problems
 from admin.models.errors import IllegalState, Problem
 from admin.models.harvest_tables import Harvest, HarvestRun, Schedule, ScheduleEnd, TimeUnit
 from admin.models.moments import InputMoment
-from admin.models.operation import OutputModel, Page
+from admin.models.operation import OutputModel, Page, checked_limit
 from admin.models.time_zones import default_zone
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros

@@ -8,12 +8,12 @@ from sqlalchemy import Row, ScalarSelect, Select, func, select, tuple_
 
 from admin.csv_text import csv_bytes
 from admin.harvests.domains.lookup import find_domain
-from admin.harvests.input_checks import checked_limit, count_up_to_limit
+from admin.harvests.input_checks import count_up_to_limit
 from admin.models.domain_tables import Configuration, Domain
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest
 from admin.models.job_tables import DomainHistory, HarvestJob, StopReason
-from admin.models.operation import OutputModel, Page
+from admin.models.operation import OutputModel, Page, checked_limit
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros, iso_date
 

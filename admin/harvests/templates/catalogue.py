@@ -12,15 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import Select, func, select
 
-from admin.harvests.input_checks import (
-    checked_key,
-    checked_limit,
-    checked_number,
-    contains,
-    count_up_to_limit,
-    note_problem,
-    refuse,
-)
+from admin.harvests.input_checks import checked_key, checked_number, contains, count_up_to_limit, note_problem, refuse
 from admin.harvests.named_rows import find_named, lock_named, new_name_problem
 from admin.harvests.templates.comparison import side_by_side, unified_difference, value_differences
 from admin.harvests.templates.data import (
@@ -44,7 +36,7 @@ from admin.models.domain_tables import Configuration, Domain
 from admin.models.errors import IllegalState, NotFound
 from admin.models.harvest_tables import Template, TemplateVersion
 from admin.models.job_tables import HarvestJob
-from admin.models.operation import Page
+from admin.models.operation import Page, checked_limit
 from admin.models.transaction import Right, Transaction
 
 ENTITY: Final = "template"
