@@ -46,7 +46,7 @@ def test_twins_through_two_processes_give_one_response_each(tmp_path: Path, orig
 def test_twins_through_two_fleets_of_one_redis_give_one_response_each(
     tmp_path: Path, origin: RawOrigin, server: RedisServer
 ) -> None:
-    settings = {"redis.url": server.url}
+    settings = {"redis.url": server.url, "dedup.wait_seconds": 100}
     with (
         RunningProxy(tmp_path / "one", settings) as one,
         RunningProxy(tmp_path / "two", settings) as two,
@@ -64,7 +64,7 @@ def test_twins_through_two_fleets_of_one_redis_give_one_response_each(
 def test_twins_with_crossing_buckets_give_one_response_in_each(
     tmp_path: Path, origin: RawOrigin, server: RedisServer
 ) -> None:
-    settings = {"redis.url": server.url}
+    settings = {"redis.url": server.url, "dedup.wait_seconds": 100}
     metas = [f'Warcprox-Meta: {{"dedup-buckets": {{{names}}}}}' for names in ('"a": "rw", "b": "rw"', '"b": "rw"')]
     with (
         RunningProxy(tmp_path / "one", settings) as one,

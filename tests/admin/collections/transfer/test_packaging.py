@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -293,15 +294,19 @@ def test_an_interrupted_package_leaves_the_older_one_and_no_part(
     writer.close()
     folder = tmp_path / "out"
     folder.mkdir()
-    draft = folder / ".news.wacz.part"
+    draft, moment = folder / ".news.wacz.part", threading.Event()
     for _ in range(_TRIES):
         (folder / "news.wacz").write_bytes(b"the older one")
         with subprocess.Popen(
             ["nice", "-n", "19", *_command(settings.home, "news", "-o", folder / "news.wacz")], cwd=ROOT
         ) as process:
             while process.poll() is None and not _has_content(draft):
-                pass  # a pause might last until the package is whole
+                # The writer stands still while this process looks, or waits for the processor.
+                process.send_signal(signal.SIGCONT)
+                moment.wait(0.005)
+                process.send_signal(signal.SIGSTOP)
             process.send_signal(how)
+            process.send_signal(signal.SIGCONT)
             code = process.wait(300)
         if code != 0:
             break  # else the package was whole before this process, on a busy machine, came to send the signal
