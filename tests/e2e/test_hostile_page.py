@@ -88,7 +88,7 @@ def outside() -> Iterator[Outside]:
             found.close()
 
 
-@pytest.fixture(params=["chromium", "firefox"])
+@pytest.fixture(params=["chromium", pytest.param("firefox", marks=pytest.mark.slow)])
 def browser(request: pytest.FixtureRequest) -> Iterator[Driven]:
     # Firefox asks no STUN server on the loopback without this preference.
     preferences = {"media.peerconnection.ice.loopback": True, "media.peerconnection.ice.link_local": True}
