@@ -1,4 +1,4 @@
-"""What readers of the viewer miss is counted within limits, and the files say nothing about readers."""
+"""The viewer counts the URLs that readers miss, within limits, and its files say nothing about readers."""
 
 from __future__ import annotations
 

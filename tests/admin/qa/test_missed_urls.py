@@ -1,4 +1,4 @@
-"""What readers missed is offered for repair, until the collection has it."""
+"""QA offers the URLs that readers missed for repair, until the collection has them."""
 
 from __future__ import annotations
 
