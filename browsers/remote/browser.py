@@ -419,12 +419,13 @@ class RemoteBrowser:
             self._tell(ScreenMessage.of_json({"t": "clip", "text": messages.text(selected)}))
 
     async def _go(self, tab: _Tab, sent: Mapping[str, Any]) -> None:
+        if sent.get("url") == "about:blank":  # a browser starts with this page
+            return
         url = messages.address(sent.get("url"))
         if url is None:
-            if sent.get("url") != "about:blank":
-                self._say("only addresses of the web can be opened, such as https://example.org/")
-            return
-        self._do(self._open(tab, url))
+            self._say("only addresses of the web can be opened, such as https://example.org/")
+        else:
+            self._do(self._open(tab, url))
 
     async def _open(self, tab: _Tab, url: str) -> None:
         try:

@@ -554,6 +554,9 @@ def test_a_killed_browser_is_started_again(
     chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite, home: Path
 ) -> None:
     person, number = opened(chromium, admin, tried)
+    person.page.fill("#address", tried.url("/?second"))
+    person.page.get_by_role("button", name="Open", exact=True).click()
+    expect(person.page.locator("#screen .tab button[title$=second]")).to_have_count(1)
     kept = until(lambda: session_of(database, number).urls, what="the first URLs")
     for pid in processes_with(f"--user-data-dir={home}/windows/{number}"):
         os.kill(pid, signal.SIGKILL)
@@ -563,6 +566,7 @@ def test_a_killed_browser_is_started_again(
     until(
         lambda: tried.last("width") is not None or person.page.wait_for_timeout(50), what="the new browser", within=60
     )
+    expect(person.page.locator("#address")).to_have_value(tried.url("/?second"))
     until(lambda: session_of(database, number).urls > kept, what="more URLs")
     person.page.context.close()
 

@@ -10,7 +10,7 @@ const pen = canvas.getContext('2d', {alpha: false});
 const MOVES_EVERY = 40;
 let socket, size = {w: 1280, h: 800, top: 0}, move = null, wheel = null, lastMove = 0, clicks = {at: 0, count: 0, x: 0, y: 0};
 let active = null, isFirst = Boolean(screen.dataset.url);
-const startUrl = screen.dataset.url || history.state?.url || 'about:blank';
+const lastUrl = `screen ${location.pathname}`; // the key of the last page, which a browser that starts again opens
 let composing = false, tries = 0, isOver = false, zoom = 1, isPhone = false, drawing = 0;
 
 const send = message => { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message)); };
@@ -24,8 +24,10 @@ function connect() {
   socket.onopen = () => {
     tries = 0;
     say('');
-    send({t: 'begin', url: startUrl, open: isFirst});
-    if (isFirst) history.replaceState({url: startUrl}, '', location.pathname); // this page loaded again opens nothing
+    const url = (isFirst && screen.dataset.url) || sessionStorage.getItem(lastUrl) || 'about:blank';
+    sessionStorage.setItem(lastUrl, url);
+    send({t: 'begin', url, open: isFirst});
+    if (isFirst) history.replaceState(history.state, '', location.pathname); // this page loaded again opens nothing
     isFirst = false;
     fit();
     if (isPhone) send({t: 'phone', on: true});
@@ -106,6 +108,7 @@ function showTabs(tabs) {
     return box;
   }));
   active = tabs.find(tab => tab.on) ?? null;
+  if (/^https?:/.test(active?.url)) sessionStorage.setItem(lastUrl, active.url);
   if (active && document.activeElement !== address) address.value = active.url === 'about:blank' ? '' : active.url;
 }
 
