@@ -13,7 +13,7 @@ from admin.fleet.fleet import Fleet
 from admin.fleet.home_folder import control_token
 from admin.fleet.process import StartError
 from admin.fleet.supervisor import RestartLimitReached
-from admin.jobs.crawl import single_machine_settings
+from admin.jobs.crawling.crawl import single_machine_settings
 from archive.settings.load import Settings
 from browsers.engines.choice import proxy_trust
 from browsers.engines.interface import BrowserMissing

@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 import grpc
 
-from admin.jobs.feeding import AS_ASKED, FeedLook, FeedState, look_at
-from admin.jobs.steering import FoundJob
+from admin.jobs.control.feeding import AS_ASKED, FeedLook, FeedState, look_at
+from admin.jobs.control.steering import FoundJob
 from admin.url_frontier import urlfrontier_pb2 as messages
 from admin.url_frontier.service import CallRefused, FrontierService, refusal_of
 from archive.listener_access import Clients, is_loopback

@@ -17,7 +17,7 @@ from archive.steady_work import SteadyWork
 ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDERS: Final = ("admin", "archive", "dedupdb", "frontier", "proxy", "browsers")
 KNOWN: Final = {
-    "admin/jobs/seed_queueing.py": "SteadyWork",
+    "admin/jobs/crawling/seed_queueing.py": "SteadyWork",
     "admin/collections/tasks/work.py": "ends the process with its parent",
     "admin/collections/tasks/worker.py": "SteadyWork",
     "admin/commands/processes/roles.py": "the CDX server, whose loop outlives errors; Uploader.run, whose look catches",

@@ -20,7 +20,7 @@ from admin.harvester.crawl_process import OUTPUT_FILE
 from admin.harvester.documents.metadata_file import CDX, JSON, TEXT, MetadataPart
 from admin.harvester.documents.progress_log import FILE_NAME as PROGRESS_FILE
 from admin.harvester.job_folder import INFO_FILE, PROFILE_FILE, SEEDS_FILE, JobFolder
-from admin.jobs.operator_log import FILE_NAME as OPERATOR_LOG
+from admin.jobs.control.operator_log import FILE_NAME as OPERATOR_LOG
 from admin.jobs.runs import REPORT_FILE, STATE_FILE
 from admin.jobs.status_names import is_failure
 from archive import crawl_log

@@ -10,13 +10,13 @@ from typing import Any, cast
 import pytest
 
 from admin.fleet.fleet import Fleet
-from admin.jobs import watch
+from admin.jobs.crawling import watch
+from admin.jobs.crawling.render_lag import LagAlarm
+from admin.jobs.crawling.watch import JobWatch
 from admin.jobs.interrupts import Interrupts
-from admin.jobs.meter import Meter
-from admin.jobs.progress import display_for
-from admin.jobs.render_lag import LagAlarm
-from admin.jobs.tally import JobTally
-from admin.jobs.watch import JobWatch
+from admin.jobs.progress.display import display_for
+from admin.jobs.progress.meter import Meter
+from admin.jobs.progress.tally import JobTally
 from archive.settings import FrontierSettings
 from archive.settings.load import Settings
 from frontier.definition.job import Job, Profile

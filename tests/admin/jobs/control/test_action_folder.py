@@ -15,8 +15,8 @@ from support.processes.ghostfleet_command import Command
 from support.processes.waiting import until
 from support.stores.real_frontier import Bench
 
-from admin.jobs import action_folder
-from admin.jobs.action_folder import ActionFolder
+from admin.jobs.control import action_folder
+from admin.jobs.control.action_folder import ActionFolder
 from frontier.definition.job import Profile
 from frontier.lease import JobFinished, Lease
 from frontier.politeness import VisitOutcome

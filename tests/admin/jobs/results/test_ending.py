@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from admin.jobs.ending import FrontierFacts, decide_ending
+from admin.jobs.crawling.watch import NOTHING_YET
+from admin.jobs.progress.tally import JobTally
+from admin.jobs.results.ending import FrontierFacts, decide_ending
 from admin.jobs.states import EXIT_CODES, HostState, JobState, SeedState
-from admin.jobs.tally import JobTally
-from admin.jobs.watch import NOTHING_YET
 from archive.crawl_log import LogLine
 from frontier.definition.job import Limits
 from frontier.lease import RenderProgress
@@ -185,7 +185,7 @@ def test_failed_browser_visits_are_counted_and_are_no_gap() -> None:
 
 
 def test_the_page_on_endings_has_every_state_and_exit_code() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "reference" / "endings.md").read_text("utf-8")
+    text = (Path(__file__).parents[4] / "docs" / "reference" / "endings.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| `([a-z-]+)` \| (\d+) \|", text, re.MULTILINE))
     assert rows == {state: str(code) for state, code in EXIT_CODES.items() if state is not JobState.RUNNING}
     for state in (*HostState, *SeedState):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection
 
-from admin.jobs.tally import JobTally
+from admin.jobs.progress.tally import JobTally
 from archive import crawl_log
 from archive.url import host_of
 from frontier.definition.networks import without_port

@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
 
-from admin.jobs.ending import SeedEnd
+from admin.jobs.results.ending import SeedEnd
 from admin.jobs.states import SeedState
 from archive.json_text import compact_json
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from admin.jobs.ending import FrontierFacts, decide_ending, ghost_lines
-from admin.jobs.reports import JobFacts, conventional_duration, report_json, seed_rows, write_reports
-from admin.jobs.tally import JobTally, LogFollower
-from admin.jobs.watch import NOTHING_YET
+from admin.jobs.crawling.watch import NOTHING_YET
+from admin.jobs.progress.tally import JobTally, LogFollower
+from admin.jobs.results.ending import FrontierFacts, decide_ending, ghost_lines
+from admin.jobs.results.reports import JobFacts, conventional_duration, report_json, seed_rows, write_reports
 from archive.crawl_log import ANNOTATES, REVISIT, CrawlLog, LogLine
 from frontier.definition.job import Limits, Seed
 from frontier.reports import HostReport, SeedFacts

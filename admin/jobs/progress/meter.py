@@ -7,10 +7,10 @@ from collections import deque
 from pathlib import Path
 from typing import Final
 
-from admin.jobs.new_bytes import NewBytes
-from admin.jobs.progress import View, wait_text
+from admin.jobs.progress.display import View, wait_text
+from admin.jobs.progress.new_bytes import NewBytes
+from admin.jobs.progress.tally import JobTally, LogFollower
 from admin.jobs.status_names import status_text
-from admin.jobs.tally import JobTally, LogFollower
 from frontier.lease import JobProgress
 
 _RATE_SECONDS: Final = 10.0

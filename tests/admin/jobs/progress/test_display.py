@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from admin.jobs.progress import JsonDisplay, PlainDisplay, View, clock, display_for, one_line, wait_text
+from admin.jobs.progress.display import JsonDisplay, PlainDisplay, View, clock, display_for, one_line, wait_text
 from admin.units import human_bytes
 from frontier.lease import Wait, WaitKind
 

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from admin.jobs.ending import JobEnding
-from admin.jobs.progress import clock
+from admin.jobs.progress.display import clock
+from admin.jobs.progress.tally import JobTally
+from admin.jobs.results.ending import JobEnding
 from admin.jobs.runs import Run
 from admin.jobs.states import MEANINGS, JobState
 from admin.jobs.status_names import status_text
-from admin.jobs.tally import JobTally
 from admin.units import counted, human_bytes
 from archive.program_name import command
 from archive.settings.load import DEFAULT_HOME, Settings

@@ -8,9 +8,9 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-from admin.jobs.ending import JobEnding
+from admin.jobs.progress.tally import HostCount, JobTally
+from admin.jobs.results.ending import JobEnding
 from admin.jobs.states import HostState, JobState
-from admin.jobs.tally import HostCount, JobTally
 from archive.files import replacement
 from archive.rotated_log import RemovedPart
 from frontier.definition.seeds import Seeds

@@ -1,4 +1,4 @@
-"""admin/jobs/log_queries.py: the attempts and link decisions of a job are found from the newest on."""
+"""admin/jobs/control/log_queries.py: the attempts and link decisions of a job are found from the newest on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from support.archive.capture_rows import capture
 from support.processes.memory import growth
 
-from admin.jobs.log_queries import (
+from admin.jobs.control.log_queries import (
     AttemptQuery,
     LinkQuery,
     UrlChoice,

@@ -1,10 +1,10 @@
-"""admin/jobs/good_answers.py: the rule by which a site counts as captured at all."""
+"""admin/jobs/results/good_answers.py: the rule by which a site counts as captured at all."""
 
 from __future__ import annotations
 
 import pytest
 
-from admin.jobs.good_answers import has_good_answer
+from admin.jobs.results.good_answers import has_good_answer
 from admin.jobs.states import SeedState
 from archive import crawl_log
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from admin.jobs.good_answers import has_good_answer
+from admin.jobs.progress.tally import JobTally
+from admin.jobs.results.good_answers import has_good_answer
 from admin.jobs.states import EXIT_CODES, HostState, JobState, SeedState
 from admin.jobs.status_names import is_failure, status_text
-from admin.jobs.tally import JobTally
 from admin.units import counted
 from archive import crawl_log
 from archive.url import host_of

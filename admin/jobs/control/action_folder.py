@@ -31,7 +31,7 @@ from itertools import batched
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
-from admin.jobs.operator_log import note_change
+from admin.jobs.control.operator_log import note_change
 from admin.units import counted
 from archive.dates import now_micros, timestamp14
 from archive.files import replacement, sync_folder

@@ -13,8 +13,8 @@ from support.origins.raw_origin import Close, RawOrigin, Send
 from support.processes.ghostfleet_command import Command
 from support.processes.waiting import until
 
-from admin.jobs import end_hooks
-from admin.jobs.end_hooks import HookError, check_url, post, run_command
+from admin.jobs.results import end_hooks
+from admin.jobs.results.end_hooks import HookError, check_url, post, run_command
 
 FACTS = {"job": "spring", "collection": "garden", "status": "finished", "reason": "", "pages": 3, "folder": "/x y"}
 SECRET = "s3cret"

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from admin.jobs.operator_log import login_name, note_change
-from admin.jobs.steering import FoundJob, NotRunning
+from admin.jobs.control.operator_log import login_name, note_change
+from admin.jobs.control.steering import FoundJob, NotRunning
 from admin.units import counted
 from archive.files import replacement
 from frontier.control import FOREVER_SECONDS

@@ -15,10 +15,10 @@ from itertools import batched
 from pathlib import Path
 from typing import Final, Literal
 
-from admin.jobs.operator_log import note_change
+from admin.jobs.control.operator_log import note_change
+from admin.jobs.control.steering import FoundJob
+from admin.jobs.progress.tally import LogFollower, size_of
 from admin.jobs.runs import PROFILE_FILE, RunError, locked
-from admin.jobs.steering import FoundJob
-from admin.jobs.tally import LogFollower, size_of
 from admin.units import counted
 from archive import crawl_log
 from archive.crawl_log import LogLine

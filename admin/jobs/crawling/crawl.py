@@ -17,22 +17,22 @@ from admin.fleet import home_folder, logs
 from admin.fleet.fleet import RENDER_WORKER, WORKER, Addresses, Fleet
 from admin.fleet.process import StartError
 from admin.fleet.supervisor import RestartLimitReached
-from admin.jobs.action_folder import FOLDER as ACTION_FOLDER
-from admin.jobs.action_folder import ActionFolder
+from admin.jobs.control.action_folder import FOLDER as ACTION_FOLDER
+from admin.jobs.control.action_folder import ActionFolder
+from admin.jobs.crawling.logins import make_logins
+from admin.jobs.crawling.seed_queueing import SeedNotes, SeedQueueing
+from admin.jobs.crawling.watch import JobWatch
 from admin.jobs.definition import Definition
-from admin.jobs.ending import FrontierFacts, JobEnding, decide_ending, fleet_failed, with_gaps
 from admin.jobs.interrupts import Interrupts
-from admin.jobs.logins import make_logins
-from admin.jobs.meter import Meter
-from admin.jobs.progress import Display
-from admin.jobs.reports import JobFacts, report_json, seed_rows, write_rejected, write_reports
+from admin.jobs.progress.display import Display
+from admin.jobs.progress.meter import Meter
+from admin.jobs.progress.tally import JobTally
+from admin.jobs.results.ending import FrontierFacts, JobEnding, decide_ending, fleet_failed, with_gaps
+from admin.jobs.results.reports import JobFacts, report_json, seed_rows, write_rejected, write_reports
+from admin.jobs.results.seed_ends import SpooledEnds
+from admin.jobs.results.summary import Summary, summarise
 from admin.jobs.runs import Run, locked, resume_or_create
-from admin.jobs.seed_ends import SpooledEnds
-from admin.jobs.seed_queueing import SeedNotes, SeedQueueing
 from admin.jobs.states import HostState, JobState
-from admin.jobs.summary import Summary, summarise
-from admin.jobs.tally import JobTally
-from admin.jobs.watch import JobWatch
 from archive.dates import iso_date, now_micros
 from archive.program_name import command
 from archive.rotated_log import removed_parts

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from admin.jobs.steering import FoundJob
+from admin.jobs.control.steering import FoundJob
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
 

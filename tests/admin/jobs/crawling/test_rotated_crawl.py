@@ -7,7 +7,7 @@ from support.processes.ghostfleet_command import Command
 
 from admin.capture_sessions.session_log import SessionLog, last_kept_urls
 from admin.collections.transfer.packaging import _pieces
-from admin.jobs.tally import LogFollower
+from admin.jobs.progress.tally import LogFollower
 from archive.rotated_log import log_size, open_log, renamed_parts
 from archive.settings.load import Settings
 

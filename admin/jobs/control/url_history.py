@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from admin.jobs.progress import clock
+from admin.jobs.progress.display import clock
 from admin.units import counted
 from archive.capture import Capture
 from archive.dates import iso_second

@@ -11,12 +11,12 @@ from dataclasses import asdict
 from typing import Final
 
 from admin.fleet.fleet import Fleet
-from admin.jobs.disk_watch import JobDiskWatch
+from admin.jobs.crawling.disk_watch import JobDiskWatch
+from admin.jobs.crawling.render_lag import LagAlarm
+from admin.jobs.crawling.seed_queueing import SeedQueueing
 from admin.jobs.interrupts import Interrupts
-from admin.jobs.meter import Meter
-from admin.jobs.progress import Display, View, one_line
-from admin.jobs.render_lag import LagAlarm
-from admin.jobs.seed_queueing import SeedQueueing
+from admin.jobs.progress.display import Display, View, one_line
+from admin.jobs.progress.meter import Meter
 from admin.units import counted
 from frontier.lease import JobProgress
 from frontier.queue import Frontier
@@ -51,7 +51,7 @@ class JobWatch:
     ) -> None:
         """`start_render_workers` is called with a number of further visits at once that an operator asked for.
 
-        `take_actions` is called a few times a second, to take files of operators (`admin.jobs.action_folder`).
+        `take_actions` is called a few times a second, to take files of operators (`admin.jobs.control.action_folder`).
         `seeds` queues the seeds, and its progress is shown.
         """
         archive = fleet.settings.archive
@@ -154,7 +154,7 @@ class JobWatch:
         self._publish(view)
 
     def _note_requests(self) -> None:
-        """Show notices about the requests of commands in other terminals (`admin.jobs.steering`)."""
+        """Show notices about the requests of commands in other terminals (`admin.jobs.control.steering`)."""
         if self.progress.added > (self._known_seeds or 0):
             seeds = self._frontier.added_seeds(self._known_seeds or 0)
             if self._known_seeds is not None:  # the others were added in an earlier attempt

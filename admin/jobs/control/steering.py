@@ -18,9 +18,9 @@ from threading import Event
 from typing import Any, Final
 
 from admin.fleet.home_folder import collections
-from admin.jobs.operator_log import login_name
+from admin.jobs.control.operator_log import login_name
+from admin.jobs.control.url_history import UrlHistory, url_history
 from admin.jobs.runs import STATE_FILE, Run, find_runs, is_locked
-from admin.jobs.url_history import UrlHistory, url_history
 from archive.program_name import command
 from archive.settings.load import Settings
 from frontier.definition.job import Seed
@@ -132,7 +132,7 @@ class CrawlStatus:
     since: str
     """When the job was paused (UTC); empty when it is not paused."""
     view: dict[str, Any]
-    """The fields of `admin.jobs.progress.View` as JSON, and `line`, the view in one line."""
+    """The fields of `admin.jobs.progress.display.View` as JSON, and `line`, the view in one line."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields for `--json`."""

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.stores.few_files import room_for_few_files
 
-from admin.jobs import disk_watch
-from admin.jobs.disk_watch import JobDiskWatch
+from admin.jobs.crawling import disk_watch
+from admin.jobs.crawling.disk_watch import JobDiskWatch
 from archive.files import free_bytes
 from archive.settings import FrontierSettings
 from frontier.definition.job import Job

@@ -22,9 +22,9 @@ from support.stores.real_frontier import Bench
 
 from admin.commands.jobs.job import job
 from admin.commands.jobs.queue import queue
-from admin.jobs import queues
-from admin.jobs.queues import MOST_PROBLEMS, export, import_file
-from admin.jobs.steering import FoundJob
+from admin.jobs.control import queues
+from admin.jobs.control.queues import MOST_PROBLEMS, export, import_file
+from admin.jobs.control.steering import FoundJob
 from archive.settings.load import Settings
 from frontier.definition.job import JobError
 from frontier.lease import JobFinished, Lease
