@@ -25,7 +25,7 @@ from support.processes.machine_needs import redis_server
 from support.processes.waiting import until
 
 from archive.warc.check import check
-from bench.crawl_site import DOMAIN, SiteProcess, SiteVisit, read_visits
+from bench.crawls.crawl_site import DOMAIN, SiteProcess, SiteVisit, read_visits
 from bench.process import our_command, source_environment, tree
 
 ADDRESS: Final = "127.0.0.83"

@@ -1,9 +1,9 @@
 """A hostile origin and its clients send messages that consist almost entirely of framing.
 
-`python -m bench.hostile KIND ADDRESS PROXY_HOST PROXY_PORT RATE` starts an origin at ADDRESS and requests its responses
-through the proxy, over several connections, until standard input is closed. All connections together send RATE bytes
-per second; 0 is no limit. The program prints one line after the first bytes are sent. At the end it prints the numbers
-of exchanges and of bytes as JSON.
+`python -m bench.proxies.hostile KIND ADDRESS PROXY_HOST PROXY_PORT RATE` starts an origin at ADDRESS and requests its
+responses through the proxy, over several connections, until standard input is closed. All connections together send
+RATE bytes per second; 0 is no limit. The program prints one line after the first bytes are sent. At the end it prints
+the numbers of exchanges and of bytes as JSON.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class HostileProcess:
 
     def __init__(self, kind: str, address: str, host: str, port: int, rate: int = 0) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.hostile", kind, address, host, str(port), str(rate)],
+            [sys.executable, "-m", "bench.proxies.hostile", kind, address, host, str(port), str(rate)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=source_environment(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.ghosts import GhostRound, is_measurable, measure, memory_table, stage_table, table
+from bench.crawls.ghosts import GhostRound, is_measurable, measure, memory_table, stage_table, table
 
 pytestmark = pytest.mark.browser
 

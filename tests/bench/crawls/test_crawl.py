@@ -7,9 +7,9 @@ from contextlib import closing
 
 import pytest
 
-from bench.crawl import OURS, CrawlPlan, CrawlRound, costs_of, lines, measure, table
-from bench.crawl_site import DOMAIN, LINKS, CrawlSite, SiteProcess
-from bench.ghosts import is_measurable
+from bench.crawls.crawl import OURS, CrawlPlan, CrawlRound, costs_of, lines, measure, table
+from bench.crawls.crawl_site import DOMAIN, LINKS, CrawlSite, SiteProcess
+from bench.crawls.ghosts import is_measurable
 from browsers.links.documents import links_of
 
 PLAN = CrawlPlan(pages=30, hosts=3, workers=4, peers=[OURS])

@@ -1,9 +1,9 @@
 """The site of the crawl bench has many hosts on one loopback address. Its pages are computed from their numbers.
 
-`python -m bench.crawl_site ADDRESS PORT PAGES HOSTS [VISITS]` serves the site until its standard input is closed, and
-then writes one JSON line about the requests: their number, the number of distinct pages, and the times of the first and
-the last page in seconds of the system's monotonic clock. The file VISITS gets a line for each request of a page: the
-numbers of the host and of the page, and the time.
+`python -m bench.crawls.crawl_site ADDRESS PORT PAGES HOSTS [VISITS]` serves the site until its standard input is
+closed, and then writes one JSON line about the requests: their number, the number of distinct pages, and the times of
+the first and the last page in seconds of the system's monotonic clock. The file VISITS gets a line for each request of
+a page: the numbers of the host and of the page, and the time.
 
 A page has about 5 KB and 39 links: ten to pages that only this page names, as far as there are any, five to the front
 pages of other hosts, and the others to pages that each page of the host names. So 38 of 39 links were seen before.
@@ -149,7 +149,7 @@ class SiteProcess:
         self.site = CrawlSite(pages, hosts, free_port(address))
         words = [str(word) for word in (self.site.port, pages, hosts, visits) if word is not None]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.crawl_site", address, *words],
+            [sys.executable, "-m", "bench.crawls.crawl_site", address, *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=source_environment(),

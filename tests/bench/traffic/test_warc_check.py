@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.corpus import Corpus
-from bench.warc_check import missing, read
+from bench.traffic.corpus import Corpus
+from bench.traffic.warc_check import missing, read
 
 NAME = "http-1"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"

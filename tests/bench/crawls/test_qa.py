@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bench.ghosts import is_measurable
-from bench.qa import QaCost, QaRound, lines, measure, table
+from bench.crawls.ghosts import is_measurable
+from bench.crawls.qa import QaCost, QaRound, lines, measure, table
 
 COST = QaCost("crawl", 2, 10.0, 4.0, 1)
 

@@ -27,7 +27,7 @@ from admin.models.transaction import COMMAND_LINE
 from admin.people.invitations import first_invitation, reset_password
 from admin.site.assembly import make_server
 from archive.settings.load import load
-from bench.filled_database import SNAPSHOTS
+from bench.admin_site.filled_database import SNAPSHOTS
 from bench.process import resource_usage
 
 TARGET_MS: Final = 200.0

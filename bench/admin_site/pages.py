@@ -13,9 +13,9 @@ from typing import Final
 from rich.table import Table
 
 from admin.models.database import Database
-from bench.filled_database import Amounts, fill_database
-from bench.page_requests import TARGET_MS, PageTimes, measure_pages
-from bench.private_postgres import private_postgres, programs
+from bench.admin_site.filled_database import Amounts, fill_database
+from bench.admin_site.page_requests import TARGET_MS, PageTimes, measure_pages
+from bench.admin_site.private_postgres import private_postgres, programs
 
 CONCURRENCIES: Final = (1, 4)
 

@@ -16,11 +16,11 @@ from typing import Final, Protocol
 
 from rich.table import Table
 
-from bench import warc_check
-from bench.crawl_site import DOMAIN, CountedRequests, CrawlSite, SiteProcess
+from bench.crawls.crawl_site import DOMAIN, CountedRequests, CrawlSite, SiteProcess
 from bench.peers import PeerUnavailable, scrapy_crawl
 from bench.peers.peer import install
 from bench.process import ProcessUsage, our_command, process_usages, source_environment, stop
+from bench.traffic import warc_check
 
 OURS: Final = "ghostfleet"
 SCRAPY: Final = "scrapy-warcprox"

@@ -1,7 +1,7 @@
 """The load generator is a process that requests files through a proxy and measures the responses.
 
-`python -m bench.load` reads orders (`LoadOrder`) and writes results (`Result`), one JSON line each. When a proxy
-closes a connection after a response, the load generator connects again. The time for this counts as latency.
+`python -m bench.traffic.load` reads orders (`LoadOrder`) and writes results (`Result`), one JSON line each. When a
+proxy closes a connection after a response, the load generator connects again. The time for this counts as latency.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Final
 
 import uvloop
 
-from bench.corpus import Corpus, path
 from bench.process import source_environment
-from bench.wire import ClosedIdle, LoadError, WireReader
+from bench.traffic.corpus import Corpus, path
+from bench.traffic.wire import ClosedIdle, LoadError, WireReader
 
 SAMPLE: Final = 8
 """The digest of every eighth body is checked, and the length of every body."""
@@ -176,7 +176,7 @@ class LoadProcess:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.load"],
+            [sys.executable, "-m", "bench.traffic.load"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=source_environment(),

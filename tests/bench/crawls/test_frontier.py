@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.frontier import measure, table
+from bench.crawls.frontier import measure, table
 
 
 def test_a_small_queue_is_filled_and_emptied() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.revisits import HOUR, RATES, judged, measure, table
+from bench.crawls.revisits import HOUR, RATES, judged, measure, table
 
 
 def test_misses_staleness_and_lag_are_counted() -> None:

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from bench.corpus import FILES, MEAN_BYTES, Corpus, path
+from bench.traffic.corpus import FILES, MEAN_BYTES, Corpus, path
 
 
 @pytest.fixture(scope="module")

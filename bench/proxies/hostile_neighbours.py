@@ -12,11 +12,11 @@ from typing import Final
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from bench.hostile import KINDS, HostileProcess
-from bench.load import LoadOrder, LoadProcess
-from bench.origin import OriginProcess
 from bench.peers import PeerSetup, RunningPeer
 from bench.peers.ours import Ghostfleet
+from bench.proxies.hostile import KINDS, HostileProcess
+from bench.traffic.load import LoadOrder, LoadProcess
+from bench.traffic.origin import OriginProcess
 
 ALONE: Final = "alone"
 ALL: Final = "all-at-once"

@@ -10,7 +10,7 @@ from pathlib import Path
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from bench.corpus import Corpus
+from bench.traffic.corpus import Corpus
 
 
 @dataclass(frozen=True, slots=True)

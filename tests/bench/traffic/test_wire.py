@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from support.origins.raw_origin import Close, RawOrigin, Send, response
 
-from bench.wire import ClosedIdle, LoadError, Reply, WireReader, dechunk
+from bench.traffic.wire import ClosedIdle, LoadError, Reply, WireReader, dechunk
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nmoss\r\n3;x=y\r\n ok\r\n0\r\n\r\n"

@@ -35,7 +35,7 @@ from admin.models.database import open_database
 from admin.models.transaction import COMMAND_LINE
 from admin.people.invitations import first_invitation
 from archive.settings.load import load
-from bench.page_requests import logged_in, served
+from bench.admin_site.page_requests import logged_in, served
 from bench.process import our_command, source_environment, stop
 
 GOAL_MS: Final = 150.0

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from bench.cli import bench
 from bench.peers import KINDS
-from bench.rounds import Bench, BenchPlan, RoundResult
+from bench.proxies.rounds import Bench, BenchPlan, RoundResult
 
 
 def run(peer: str, schemes: list[str], requests: int = 60) -> list[RoundResult]:

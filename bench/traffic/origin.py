@@ -1,6 +1,6 @@
 """The origin of the load is a process that serves the corpus over http and https with little CPU.
 
-`python -m bench.origin ADDRESS` prints one JSON line `{"http": port, "https": port}` and serves until its
+`python -m bench.traffic.origin ADDRESS` prints one JSON line `{"http": port, "https": port}` and serves until its
 standard input is closed. It serves `GET /<set>/<index>` on keep-alive connections only. All content is made before
 the first request.
 """
@@ -25,8 +25,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from bench.corpus import FILES, Corpus, path, prefix
 from bench.process import source_environment
+from bench.traffic.corpus import FILES, Corpus, path, prefix
 
 _REFUSAL: Final = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
@@ -90,7 +90,7 @@ class OriginProcess:
         self._folder = tempfile.TemporaryDirectory(prefix="ghostfleet-bench-origin-")
         self.certificate = Path(self._folder.name) / "origin.pem"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.origin", address, str(self.certificate)],
+            [sys.executable, "-m", "bench.traffic.origin", address, str(self.certificate)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=source_environment(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.soak import Sample, SoakResult, soak
+from bench.proxies.soak import Sample, SoakResult, soak
 
 
 def of(*resident_mb: float, descriptors: tuple[int, ...] = ()) -> SoakResult:

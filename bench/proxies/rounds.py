@@ -11,12 +11,12 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from bench import warc_check
-from bench.corpus import Corpus
-from bench.load import LoadOrder, LoadProcess, Result
-from bench.origin import OriginProcess
 from bench.peers import Peer, PeerSetup, RunningPeer
 from bench.process import ResourceUsage, resource_usage
+from bench.traffic import warc_check
+from bench.traffic.corpus import Corpus
+from bench.traffic.load import LoadOrder, LoadProcess, Result
+from bench.traffic.origin import OriginProcess
 
 ORIGIN_ADDRESS: Final = "127.0.1.1"
 """An address other than 127.0.0.1, which warcprox refuses."""

@@ -7,7 +7,7 @@ import sys
 import pytest
 from support.processes.machine_needs import chromium, redis_server
 
-from bench.screen import measure
+from bench.admin_site.screen import measure
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(500)]
 

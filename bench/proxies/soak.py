@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.load import LoadOrder, LoadProcess
-from bench.origin import OriginProcess
 from bench.peers import PeerSetup, RunningPeer
 from bench.peers.ours import Ghostfleet
 from bench.process import tree
+from bench.traffic.load import LoadOrder, LoadProcess
+from bench.traffic.origin import OriginProcess
 
 ORIGIN_ADDRESS: Final = "127.0.1.1"
 FLAT_MB_PER_HOUR: Final = 20.0

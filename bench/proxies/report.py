@@ -15,7 +15,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from bench.rounds import BenchPlan, RoundResult
+from bench.proxies.rounds import BenchPlan, RoundResult
 
 
 @dataclass(frozen=True, slots=True)

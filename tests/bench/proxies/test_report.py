@@ -8,11 +8,11 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from bench.load import Result
 from bench.peers import KINDS
 from bench.process import ResourceUsage
-from bench.report import as_json, comparison, rows, table
-from bench.rounds import BenchPlan, Checked, RoundResult
+from bench.proxies.report import as_json, comparison, rows, table
+from bench.proxies.rounds import BenchPlan, Checked, RoundResult
+from bench.traffic.load import Result
 
 
 def measure(peer: str, *, seconds: float, cpu: float, number: int = 1, missing: tuple[str, ...] = ()) -> RoundResult:
