@@ -25,7 +25,7 @@ KNOWN: Final = {
     "admin/commands/processes/site.py": "the site's event loop, which outlives errors",
     "admin/commands/processes/view.py": "the viewer's event loop, which outlives errors",
     "admin/commands/qa.py": "tells the progress of a command, and ends with it",
-    "admin/qa/mending.py": "SteadyWork",
+    "admin/qa/workers/mending.py": "SteadyWork",
     "admin/demo": "the demonstration's own web site",
     "admin/fleet/child.py": "ends the process with its parent",
     "admin/fleet/memory.py": "calls the allocator alone",

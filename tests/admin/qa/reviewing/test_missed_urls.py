@@ -9,8 +9,8 @@ from admin.collections.reader_misses import MissCollector
 from admin.models.database import Database
 from admin.models.errors import IllegalState, InvalidInput
 from admin.models.transaction import COMMAND_LINE
-from admin.qa import missed_urls
-from admin.qa.missed_urls import MissRepair
+from admin.qa.reviewing import missed_urls
+from admin.qa.reviewing.missed_urls import MissRepair
 from archive.settings.load import Settings
 
 LOST, DEEP = "http://example.org/lost.png", "http://example.org/deep/page"

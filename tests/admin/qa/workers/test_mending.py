@@ -1,4 +1,4 @@
-"""admin/qa/mending: a repair ends, whatever its collection has become."""
+"""admin/qa/workers/mending: a repair ends, whatever its collection has become."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from admin.models.errors import NotFound
 from admin.models.qa_tables import QaRepair, QaState
 from admin.models.transaction import COMMAND_LINE
 from admin.qa.leases import take_work
-from admin.qa.mending import Mending
-from admin.qa.tools import Tools
+from admin.qa.workers.mending import Mending
+from admin.qa.workers.tools import Tools
 from archive.settings.load import Settings
 from browsers.ghosts.ghost import Ghost
 

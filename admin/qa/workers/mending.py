@@ -24,9 +24,9 @@ from admin.models.database import Database
 from admin.models.errors import UseCaseError
 from admin.models.qa_tables import QaPage, QaRepair, QaSession, QaState, RepairPart
 from admin.qa import leases
-from admin.qa.captured_page import visit_records
+from admin.qa.judging.captured_page import visit_records
 from admin.qa.leases import QA
-from admin.qa.tools import Tools
+from admin.qa.workers.tools import Tools
 from archive.capture import Capture
 from archive.ended_exchange import EndedExchange
 from archive.repairs import repair_job

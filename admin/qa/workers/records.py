@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from admin.qa.judgement import Judgement
+from admin.qa.judging.judgement import Judgement
 from admin.qa.leases import TakenPage
 from archive.dates import iso_date
 from archive.json_text import compact_json

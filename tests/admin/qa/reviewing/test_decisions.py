@@ -1,4 +1,4 @@
-"""admin/qa/decisions.py: decisions about captures, on SQLite and PostgreSQL."""
+"""admin/qa/reviewing/decisions.py: decisions about captures, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from admin.models.errors import IllegalState, InvalidInput
 from admin.models.people_tables import Role
 from admin.models.qa_tables import PageDecision, Ruling
 from admin.models.transaction import COMMAND_LINE
-from admin.qa.decisions import PageRuling, decide, list_decisions, undo
+from admin.qa.reviewing.decisions import PageRuling, decide, list_decisions, undo
 from admin.qa.sessions import list_pages, show_page
 
 

@@ -14,9 +14,9 @@ from admin.models.database import Database
 from admin.models.errors import DatabaseRefused, UseCaseError
 from admin.models.qa_tables import QaRepair, QaSession, QaState
 from admin.qa import leases
-from admin.qa.execution import QaExecution
-from admin.qa.mending import Mending
-from admin.qa.tools import Tools, ToolsMissing, running_tools
+from admin.qa.workers.execution import QaExecution
+from admin.qa.workers.mending import Mending
+from admin.qa.workers.tools import Tools, ToolsMissing, running_tools
 from archive.settings.load import Settings
 
 log = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""admin/qa/review.py and report.py: the order of pages, filters, what is repaired, and reports."""
+"""admin/qa/reviewing/review.py and report.py: the order of pages, filters, what is repaired, and reports."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from admin.models.database import Database
 from admin.models.errors import InvalidInput, NotFound
 from admin.models.qa_tables import QaPageState, Ruling
 from admin.models.transaction import COMMAND_LINE, Transaction
-from admin.qa.decisions import PageRuling, decide
 from admin.qa.picture_files import session_folder
-from admin.qa.repairs import NewRepair, start
-from admin.qa.report import report_csv, report_page, show_report
-from admin.qa.review import (
+from admin.qa.reviewing.decisions import PageRuling, decide
+from admin.qa.reviewing.repairs import NewRepair, start
+from admin.qa.reviewing.report import report_csv, report_page, show_report
+from admin.qa.reviewing.review import (
     PageFilter,
     captured_pictures,
     first_page,

@@ -25,13 +25,13 @@ from admin.models.errors import UseCaseError
 from admin.models.job_tables import HarvestJob, JobStatus
 from admin.models.qa_tables import QaPage, QaPageState, QaSession, QaState
 from admin.qa import leases
-from admin.qa.captured_page import is_archived, read_captured_page, record_shown
-from admin.qa.judgement import Judge, Judgement
+from admin.qa.judging.captured_page import is_archived, read_captured_page, record_shown
+from admin.qa.judging.judgement import Judge, Judgement
 from admin.qa.leases import QA, TakenPage
 from admin.qa.listing import PageTarget, choose, list_pages, sample_size
 from admin.qa.picture_files import TEXT_NAME, page_folder
-from admin.qa.records import write_judgement
-from admin.qa.tools import Tools
+from admin.qa.workers.records import write_judgement
+from admin.qa.workers.tools import Tools
 from archive.capture import Capture
 from archive.dates import now_micros
 from archive.files import make_folder, replacement

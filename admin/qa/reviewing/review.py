@@ -16,7 +16,7 @@ from admin.models.errors import IllegalState, NotFound, UseCaseError
 from admin.models.people_tables import User
 from admin.models.qa_tables import PageDecision, QaPage, QaPageState, QaSession, Ruling
 from admin.models.transaction import Right, Transaction
-from admin.qa.captured_page import picture_record
+from admin.qa.judging.captured_page import picture_record
 from admin.qa.listing import newest_record
 from admin.qa.picture_files import NAMES, TEXT_NAME, page_folder
 from admin.qa.sessions import QaPageView, find, find_page, page_conditions, with_decisions

@@ -16,7 +16,7 @@ from admin.models.operation import InputModel, OutputModel, Page, checked_limit,
 from admin.models.qa_tables import OVER, QaPage, QaPageState, QaRepair, QaState, RepairPart
 from admin.models.transaction import Right, Transaction
 from admin.qa import leases
-from admin.qa.findings import REPAIRABLE, DamageSeverity
+from admin.qa.judging.findings import REPAIRABLE, DamageSeverity
 from admin.qa.sessions import find
 from archive.dates import Micros
 

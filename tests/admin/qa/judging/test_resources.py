@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.archive.capture_rows import capture
 
-from admin.qa.resources import PageResource, ResourceState, compare_resources, kind_of
+from admin.qa.judging.resources import PageResource, ResourceState, compare_resources, kind_of
 from archive.dates import parse_date
 from browsers.engines.traffic import AskedExchange, BrowserRequest
 

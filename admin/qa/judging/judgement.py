@@ -1,7 +1,8 @@
 """Judge a page: compare its capture with one visit or more in replay, and say what is damaged.
 
-The comparisons themselves are pure functions (`browsers.comparison`, `admin.qa.resources`). A page whose only damage is
-one that chance may explain is visited a second time, since a false alarm costs a person more than a visit costs.
+The comparisons themselves are pure functions (`browsers.comparison`, `admin.qa.judging.resources`). A page whose only
+damage is one that chance may explain is visited a second time, since a false alarm costs a person more than a visit
+costs.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from admin.qa.captured_page import CapturedPage
-from admin.qa.findings import (
+from admin.qa.judging.captured_page import CapturedPage
+from admin.qa.judging.findings import (
     KIND_OF_RESOURCE,
     LEAST_POINTS,
     MOST_FINDINGS,
@@ -21,7 +22,7 @@ from admin.qa.findings import (
     score_of,
     severity_of,
 )
-from admin.qa.resources import PageResource, ResourceComparison, ResourceState, compare_resources
+from admin.qa.judging.resources import PageResource, ResourceComparison, ResourceState, compare_resources
 from archive.capture import Capture
 from archive.settings.qa import QaSettings
 from browsers.comparison.boxes import Box

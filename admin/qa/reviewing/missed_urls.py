@@ -14,9 +14,9 @@ from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.operation import InputModel, OutputModel, Page, number_after
 from admin.models.qa_tables import QaRepair, RepairPart
 from admin.models.transaction import Right, Transaction
-from admin.qa import repairs
-from admin.qa.captured_page import is_archived
-from admin.qa.repairs import RepairDetails
+from admin.qa.judging.captured_page import is_archived
+from admin.qa.reviewing import repairs
+from admin.qa.reviewing.repairs import RepairDetails
 
 _MOST_LISTED: Final = 1_000
 _MOST_REPAIRED: Final = 1_000

@@ -9,8 +9,8 @@ from typing import Any
 from PIL import Image, ImageDraw
 from support.admin.qa_pages import captured_page, replayed
 
-from admin.qa.findings import DamageSeverity, FindingKind
-from admin.qa.judgement import Judge, Judgement
+from admin.qa.judging.findings import DamageSeverity, FindingKind
+from admin.qa.judging.judgement import Judge, Judgement
 from archive.settings.qa import QaSettings
 from browsers.engines.traffic import MainAnswer
 from browsers.ghosts.replay_visit import ReplayedPage

@@ -18,9 +18,9 @@ from admin.models.operation import OutputModel
 from admin.models.qa_tables import QaPage, QaPageState
 from admin.models.transaction import Right, Transaction
 from admin.qa import sessions
-from admin.qa.findings import LEAST_POINTS, VERSION, DamageSeverity
+from admin.qa.judging.findings import LEAST_POINTS, VERSION, DamageSeverity
 from admin.qa.picture_files import page_folder
-from admin.qa.review import ruling_counts
+from admin.qa.reviewing.review import ruling_counts
 from admin.qa.sessions import QaPageView, QaSessionDetails
 from admin.units import counted
 from archive.dates import Micros, iso_date
