@@ -28,7 +28,7 @@ GROUPED = {"a.example", "b.example"}
 HOSTS = ("a.example", "b.example", "c.example")
 CODES = (200, 404, 503, -3, -7, -9998)
 LONGEST = 600
-"""On a cluster, each of hundreds of new clients asks for the commands and the slots first, twenty times as much work."""
+"""On a cluster, each of hundreds of new clients asks for the commands and the slots first."""
 
 
 @dataclass
