@@ -27,6 +27,8 @@ RULES = FrontierSettings(
 GROUPED = {"a.example", "b.example"}
 HOSTS = ("a.example", "b.example", "c.example")
 CODES = (200, 404, 503, -3, -7, -9998)
+LONGEST = 600
+"""On a cluster, each of hundreds of new clients asks for the commands and the slots first."""
 
 
 @dataclass
@@ -316,10 +318,12 @@ def explore(bench: Bench, examples: int, steps: int) -> None:
     )
 
 
+@pytest.mark.timeout(LONGEST)
 def test_every_url_is_in_exactly_one_state_through_everything(bench: Bench) -> None:
     explore(bench, 40, 40)
 
 
+@pytest.mark.timeout(LONGEST)
 def test_every_url_is_in_exactly_one_state_with_queue_groups(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(FrontierMachine, "groups", ("pair a.example,b.example parallel=1",))
     explore(bench, 40, 40)
