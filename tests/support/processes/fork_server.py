@@ -38,7 +38,12 @@ from setproctitle import getproctitle, setproctitle
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
 _PACKAGES: Final = ("archive", "dedupdb", "frontier", "proxy", "browsers", "admin")
-_MODULES: Final = ("admin.cli", "admin.collections.tasks.work", "support.processes.supervised_child")
+_MODULES: Final = (
+    "admin.cli",
+    "admin.collections.tasks.work",
+    "support.admin.scheduler_process",
+    "support.processes.supervised_child",
+)
 _LIMITS: Final = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_AS, resource.RLIMIT_CORE)
 _MESSAGE_BYTES: Final = 100_000
 """A larger command line or environment is executed as ever: the kernel refuses messages of some 200 KB."""
@@ -114,6 +119,11 @@ def install() -> None:
     """Let `subprocess.Popen` fork processes of the program from a fork server, which the first one starts."""
     if sys.platform == "linux" and platform.machine() == "x86_64" and _thread_id_address():
         subprocess.Popen = _ForkingPopen  # type: ignore[misc]
+
+
+def is_forked(command: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Return whether the fork server knows how to start a command."""
+    return _start_of(command, None, environment, has_session=False, pass_fds=()) is not None
 
 
 def _start_of(args: Sequence[Any], cwd: Any, env: Any, has_session: bool, pass_fds: Sequence[int]) -> Start | None:
