@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from support.processes.fork_server import is_forked
+from support.processes.fork_server import EXECUTED, is_forked
 
 from bench.process import our_command, source_environment
 
@@ -23,3 +23,4 @@ def test_a_command_of_the_program_is_forked(command: Sequence[str]) -> None:
 def test_other_commands_are_executed() -> None:
     assert not is_forked([sys.executable, "-c", "pass"], source_environment())
     assert not is_forked(our_command("proxy"), {**source_environment(), "PYTHONUTF8": "0"})
+    assert not is_forked(our_command("proxy"), {**source_environment(), **EXECUTED})

@@ -51,6 +51,9 @@ _SYS_CLONE: Final = 56
 _CLONE_PARENT: Final = 0x8000
 _CLONE_CHILD_SETTID: Final = 0x01000000
 
+EXECUTED: Final[Mapping[str, str]] = {"TESTS_EXECUTE_PROCESSES": "1"}
+"""Variables with which a process and its children are executed, for tests of their memory or of mounts of their own."""
+
 _Popen: Final = subprocess.Popen
 
 
@@ -138,7 +141,7 @@ def _start_of(args: Sequence[Any], cwd: Any, env: Any, has_session: bool, pass_f
     given = os.environ if env is None else env
     environment = {os.fsdecode(name): os.fsdecode(value) for name, value in given.items()}
     acts_early = _interpreter_variables(environment) != _interpreter_variables(os.environ)
-    if flag != "-m" or module not in _MODULES or acts_early:
+    if flag != "-m" or module not in _MODULES or acts_early or environment.items() >= EXECUTED.items():
         return None
     folder = os.path.abspath(os.fsdecode(cwd or "."))
     start = Start(
