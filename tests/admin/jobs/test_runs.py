@@ -10,6 +10,7 @@ import pytest
 
 from admin.jobs.runs import Run, RunError, find_runs, is_locked, locked, resume_or_create
 from admin.jobs.states import JobState
+from archive.repairs import is_repair, repair_job
 
 
 @pytest.fixture
@@ -26,6 +27,12 @@ def test_a_new_run_has_a_folder_named_after_job_and_time(jobs: Path) -> None:
     assert run.folder.name == run.state.name
     assert run.state.name.removeprefix("daily-").isdigit()
     assert not run.resumed
+
+
+@pytest.mark.parametrize("job", ["repair", "repair-5"])
+def test_the_captures_of_no_crawl_count_as_those_of_a_repair(jobs: Path, job: str) -> None:
+    assert not is_repair(resume_or_create(jobs, "garden", job, {}).state.name)
+    assert is_repair(repair_job(9_999_999_999_999))
 
 
 def test_the_name_of_a_new_run_is_durable_before_anything_is_recorded(
