@@ -114,6 +114,17 @@ def test_seeds_are_only_appended_and_each_once(jobs: Path) -> None:
     assert [seed.url for seed in run.seeds().since(5)] == ["http://example.org/5", "http://example.org/6"]
 
 
+@pytest.mark.parametrize("kept", range(40, 61))
+def test_seeds_that_a_power_cut_has_torn_are_appended_whole(jobs: Path, kept: int) -> None:
+    run = resume_or_create(jobs, "garden", "daily", {})
+    seeds = [f"http://example.org/{number}" for number in range(4)]
+    run.append_seeds(seeds[:2])
+    run.append_seeds(seeds)
+    os.truncate(run.folder / "seeds.txt", kept)
+    run.append_seeds([*seeds, "http://example.org/4"])
+    assert list(run.seeds().urls()) == [*seeds, "http://example.org/4"]
+
+
 def test_a_run_is_locked_while_a_command_executes_it(jobs: Path) -> None:
     run = resume_or_create(jobs, "garden", "daily", {})
     assert not is_locked(run)
