@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -29,7 +28,7 @@ from admin.qa.leases import QA
 from admin.qa.workers.tools import Tools
 from archive.capture import Capture
 from archive.ended_exchange import EndedExchange
-from archive.repairs import repair_job
+from archive.repairs import id_without_visit, repair_job
 from archive.steady_work import SteadyWork
 from archive.url import key
 from browsers.engines.interface import EngineError
@@ -164,9 +163,10 @@ class Mending:
     def _capture_resources(self, url: str, resources: list[str], visit: str) -> list[dict[str, Any]]:
         """Let a ghost ask for what the page lacks; ask for the rest by plain requests. Raises FleetUnavailable.
 
-        The captures get the id of the page's visit, so that its replay shows them (`proxy.replay.matching.visits`).
+        The captures get the id of the page's visit, so that its replay shows them (`proxy.replay.matching.visits`). A
+        page without a visit has an id that follows from its URL.
         """
-        visit = visit or str(uuid.uuid4())
+        visit = visit or id_without_visit(url)
         found = self._visit_in_patch_mode(url, visit)
         outcomes = []
         for resource in resources:
