@@ -274,5 +274,6 @@ def connect(url: str, timeout_seconds: float) -> Any:
     # The client of a cluster heeds nothing of `retry` but the number of tries. By default it would try ten times, so
     # that a server that hangs would be waited for almost a minute.
     first, *others = named_servers(url)
-    nodes = [ClusterNode(parts.hostname or "localhost", parts.port or _PORT) for parts in map(urlsplit, others)]
+    named = [(parts.hostname or "localhost", parts.port or _PORT) for parts in map(urlsplit, others)]
+    nodes = [ClusterNode(host, port) for host, port in named]  # type: ignore[no-untyped-call]
     return redis.RedisCluster.from_url(first, startup_nodes=nodes, **options)
