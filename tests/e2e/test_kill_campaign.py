@@ -24,7 +24,7 @@ from support.browsers.garden_crawl import COLLECTION, QUICK, fetched
 from support.processes.machine_needs import redis_server
 from support.processes.waiting import until
 
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 from bench.crawls.crawl_site import DOMAIN, SiteProcess, SiteVisit, read_visits
 from bench.process import our_command, source_environment, tree
 
