@@ -48,7 +48,7 @@ from archive import crawl_log
 from archive.dates import iso_date, now_micros, timestamp14
 from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
-from archive.warc.repair import being_written, repair
+from archive.warc.upkeep.repair import being_written, repair
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
 from dedupdb.index.sidecars import Sidecars

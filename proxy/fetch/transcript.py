@@ -14,7 +14,7 @@ from archive.dates import now_micros
 from archive.digest import Algorithm
 from archive.names.ids import new_name
 from archive.settings import ProxySettings
-from archive.warc.incompressible import is_incompressible
+from archive.warc.compression.incompressible import is_incompressible
 from proxy.delivery.not_modified import unchanged
 from proxy.fetch.order import Order
 from proxy.protocol.http1 import NO_HEAD, ResponseHead

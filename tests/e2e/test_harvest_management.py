@@ -23,7 +23,7 @@ from support.web.site_server import PASSWORD
 from warcio.archiveiterator import ArchiveIterator
 
 from archive import crawl_log
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 from browsers.engines.chromium.executable import find_chromium
 
 pytestmark = pytest.mark.browser

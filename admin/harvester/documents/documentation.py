@@ -30,8 +30,8 @@ from archive.names.warc_paths import WarcPaths, sidecars
 from archive.rotated_log import log_size, open_log
 from archive.settings.load import Settings
 from archive.warc import cdx11, cdxj
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import read_record
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import read_record
 
 _LONGEST_EXCERPT: Final = 100_000_000
 """Bytes of one log file of the home that are kept with a job; of more, the last."""

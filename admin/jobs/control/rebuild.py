@@ -25,8 +25,8 @@ from archive.crawl_log import LogLine
 from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
 from archive.url import UrlError, canonical, host_of
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import read_record
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import read_record
 from browsers.links.documents import links_of, may_have_links
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.query import KeyRange, Query

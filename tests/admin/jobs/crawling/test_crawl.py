@@ -21,7 +21,7 @@ from support.stores.redis_server import RedisServer
 from archive.capture import Capture
 from archive.settings.load import Settings
 from archive.warc.cdxj import captures_of
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 PAGES = 6
 STOPPING = "stopping: finishing 1 visit in progress; another Ctrl-C stops at once"
