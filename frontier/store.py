@@ -180,10 +180,10 @@ class Store:
         lua = script(name)
         with self.guarded():
             try:
-                answer = self._evalsha(lua, arguments)
+                answer = self._script(("EVALSHA", lua.sha1), arguments)
             except redis.exceptions.NoScriptError:
-                self.client.script_load(lua.text)
-                answer = self._evalsha(lua, arguments)
+                # SCRIPT LOAD would go to all servers of a cluster, and fail while any of them is down.
+                answer = self._script(("EVAL", lua.text), arguments)
         if answer == b"gone":
             name = self.job.removesuffix(RENDERS)
             raise FrontierLost(
@@ -231,8 +231,8 @@ class Store:
         with self.guarded():
             return bool(self.client.exists(f"{self.root}{RENDERS}:count"))
 
-    def _evalsha(self, lua: FrontierScript, arguments: tuple[ScriptArgument, ...]) -> Any:
-        return self.client.execute_command("EVALSHA", lua.sha1, 1, self.root, *arguments)
+    def _script(self, call: tuple[str, str], arguments: tuple[ScriptArgument, ...]) -> Any:
+        return self.client.execute_command(*call, 1, self.root, *arguments)
 
 
 def job_names(url: str, shard: str, *, timeout_seconds: float) -> list[str]:
