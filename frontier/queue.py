@@ -66,6 +66,8 @@ logger = logging.getLogger(__name__)
 
 _CHUNK: Final = 500
 _PREFIX_CHUNK: Final = 5_000
+_LAST_TURN: Final = 10**12
+"""Hosts of seeds that wait for their first visit have their turns in `ready`, and all other hosts have times."""
 _EDITED: Final = b"="
 """Such an entry of the list of further seeds says that the profile of the job was edited."""
 _REJECT: Final = "!"
@@ -157,7 +159,8 @@ class Frontier(LeaseQueue):
         self._wake_within_limits()
         new = self._scope.widen(self._former_widenings()) if before else 0
         for number, seeds in self._seeds_after("scoped", _PREFIX_CHUNK):
-            new += self._scope.widen(seed.url for seed in seeds)
+            new += self._scope.widen(seeds)
+            self.mark_seen(seeds)
             self._note_seeds("scoped", number)
             told(number)
         if new and before:
@@ -178,7 +181,7 @@ class Frontier(LeaseQueue):
         for number, seeds in self._seeds_after("seeded", _CHUNK):
             if is_stopped():
                 return False
-            self._queue_seeds(seed.url for seed in seeds)
+            self._queue_seeds(seeds)
             self._note_seeds("seeded", number)
             told(number)
         for urls in batched(self.added_seeds(0), _CHUNK):
@@ -186,6 +189,11 @@ class Frontier(LeaseQueue):
         with self._store.guarded():
             self._store.client.hdel(self._store.key("state"), "seeding")
         return True
+
+    def unvisited_seed_hosts(self) -> int:
+        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far."""
+        with self._store.guarded():
+            return int(self._store.client.zcount(self._store.key("ready"), "-inf", _LAST_TURN))
 
     def seeds_queued(self) -> int:
         """Return how many seeds of the job's file are queued."""
@@ -412,12 +420,8 @@ class Frontier(LeaseQueue):
     def mark_seen(self, urls: Iterable[str]) -> None:
         """Mark these canonical URLs as seen. A page's visit fetched them together with the page."""
         for chunk in batched(urls, _CHUNK):
-            with self._store.guarded():
-                pipeline = self._store.client.pipeline(transaction=False)
-                for url in chunk:
-                    mark = self._store.fingerprint(url)
-                    pipeline.sadd(self._store.key(f"seen:{mark.bucket}"), mark.id)
-                pipeline.execute()
+            marks = map(self._store.fingerprint, chunk)
+            self._store.run("note", "seen", *(part for mark in marks for part in (mark.bucket, mark.id)))
 
     def robots(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL; None when it must be fetched first."""
@@ -578,7 +582,10 @@ class Frontier(LeaseQueue):
         return [entry.decode() for entry in found if not entry.startswith((_REJECT.encode(), _WIDER.encode(), _EDITED))]
 
     def _queue_seeds(self, urls: Iterable[str]) -> None:
-        for decision in self.add([Candidate(url, source=url, is_seed=True) for url in urls]):
+        self._learn_scope()
+        decisions = [self._scope.decide(Candidate(url, source=url, is_seed=True)) for url in urls]
+        self._queued(decisions, None, LinkMemory(self.job.profile), "seeds")
+        for decision in decisions:
             if isinstance(decision, Rejected) and decision.reason != "seen":
                 seed = decision.candidate.url
                 logger.warning(
@@ -597,17 +604,19 @@ class Frontier(LeaseQueue):
             length = self._store.client.rpush(self._store.key("scope"), entry)
             self._store.client.hset(self._store.key("state"), "scope", length)
 
-    def _seeds_after(self, place: str, size: int) -> Iterator[tuple[int, Sequence[Seed]]]:
-        """Yield the seeds in chunks, each with the number of seeds up to its end.
+    def _seeds_after(self, place: str, size: int) -> Iterator[tuple[int, Sequence[str]]]:
+        """Yield the URLs of the seeds in chunks, each with the number of seeds up to its end.
 
         Of a file, the seeds up to the noted place are left out.
         """
-        seeds, number = self.job.seeds, 0
-        if isinstance(seeds, SeedFile):
+        number = 0
+        if isinstance(self.job.seeds, SeedFile):
             with self._store.guarded():
                 number = int(self._store.client.hget(self._store.key("state"), place) or 0)
-            seeds = seeds.since(number)
-        for chunk in batched(seeds, size):
+            urls = self.job.seeds.urls(number)
+        else:
+            urls = (seed.url for seed in self.job.seeds)
+        for chunk in batched(urls, size):
             number += len(chunk)
             yield number, chunk
 

@@ -16,6 +16,8 @@ from archive.bounded_memory import BoundedMemory
 from frontier.seen import BUCKETS
 from frontier.store import PREFIXES, Store
 
+_BUCKET: Final = BUCKETS - 1
+"""These bits of a number are its bucket."""
 _CHUNK: Final = 1_000
 _MOST_ANSWERS: Final = 50_000
 """Largest number of answers in a half of the memory (`archive.bounded_memory`)."""
@@ -33,9 +35,11 @@ class StoredPrefixes:
         """Add prefixes. Return the number of new ones."""
         new = 0
         for chunk in batched(prefixes, _CHUNK):
-            new += sum(self._ask("SADD", chunk))
-            for prefix in chunk:
-                self._answers.put(prefix, True)
+            numbers = map(_number, chunk)
+            new += self._store.run("note", PREFIXES, *(part for each in numbers for part in (each & _BUCKET, each)))
+            if self._answers:  # a command that opens a job has asked nothing, and looks up no prefix of a seed
+                for prefix in chunk:
+                    self._answers.put(prefix, True)
         return new
 
     def first_of(self, prefixes: Sequence[str]) -> str | None:
@@ -48,7 +52,7 @@ class StoredPrefixes:
                 return prefix
         unknown = [prefix for prefix, answer in answers.items() if answer is None]
         for chunk in batched(unknown, _CHUNK):
-            for prefix, found in zip(chunk, self._ask("SISMEMBER", chunk), strict=True):
+            for prefix, found in zip(chunk, self._are_known(chunk), strict=True):
                 answers[prefix] = bool(found)
                 self._answers.put(prefix, bool(found))
         return next((prefix for prefix in prefixes if answers[prefix]), None)
@@ -57,12 +61,13 @@ class StoredPrefixes:
         """Ask Redis again from now on, since another process may have added prefixes."""
         self._answers = BoundedMemory[bool](_MOST_ANSWERS, _MOST_CHARACTERS)
 
-    def _ask(self, word: str, prefixes: Sequence[str]) -> list[int]:
-        """Return the answers to a command about each prefix."""
+    def _are_known(self, prefixes: Sequence[str]) -> list[int]:
         with self._store.guarded():
             pipeline = self._store.client.pipeline(transaction=False)
-            for prefix in prefixes:
-                digest = blake2b(prefix.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-                number = int.from_bytes(digest, signed=True)
-                pipeline.execute_command(word, self._store.key(f"{PREFIXES}:{number & (BUCKETS - 1)}"), number)
+            for number in map(_number, prefixes):
+                pipeline.sismember(self._store.key(f"{PREFIXES}:{number & _BUCKET}"), number)
             return list(pipeline.execute())
+
+
+def _number(prefix: str) -> int:
+    return int.from_bytes(blake2b(prefix.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
