@@ -169,6 +169,8 @@ def _authority_key(scheme: str, authority: str) -> str:
 
 def _path_key(path: str) -> str:
     """Return the path with normalized escapes: none for unreserved characters, others upper-case (RFC 3986, 6.2.2)."""
+    if path == "/":
+        return path
     if not path.startswith("/"):
         path = "/" + path
     if "%" in path:

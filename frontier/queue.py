@@ -58,6 +58,7 @@ from frontier.reports import Reports
 from frontier.robots.rules import Robots
 from frontier.robots.store import RobotsStore
 from frontier.seed_prefixes import StoredPrefixes
+from frontier.seen import DEFAULT
 from frontier.segments.registry import SegmentRegistry
 from frontier.segments.spiller import QueueSpiller, drop_segments
 from frontier.store import FrontierLost, FrontierUnavailable, Store
@@ -66,6 +67,11 @@ logger = logging.getLogger(__name__)
 
 _CHUNK: Final = 500
 _PREFIX_CHUNK: Final = 5_000
+MARKED_AFTER: Final = 10_000
+"""When so many seeds are queued, workers have enough to do, and the other seeds are marked as seen before their turn.
+
+Without the mark, a page could queue a seed as a link. The seed would have the depth of a link, or two visits.
+"""
 _LAST_TURN: Final = 10**12
 """Hosts of seeds that wait for their first visit have their turns in `ready`, and all other hosts have times."""
 _EDITED: Final = b"="
@@ -160,7 +166,6 @@ class Frontier(LeaseQueue):
         new = self._scope.widen(self._former_widenings()) if before else 0
         for number, seeds in self._seeds_after("scoped", _PREFIX_CHUNK):
             new += self._scope.widen(seeds)
-            self.mark_seen(seeds)
             self._note_seeds("scoped", number)
             told(number)
         if new and before:
@@ -184,6 +189,8 @@ class Frontier(LeaseQueue):
             self._queue_seeds(seeds)
             self._note_seeds("seeded", number)
             told(number)
+            if number >= MARKED_AFTER and not self._mark_seeds(number, is_stopped):
+                return False
         for urls in batched(self.added_seeds(0), _CHUNK):
             self._queue_seeds(urls)
         with self._store.guarded():
@@ -520,7 +527,7 @@ class Frontier(LeaseQueue):
 
     def _use(self, job: Job) -> None:
         self.job = job
-        self._store.seen = job.profile.seen
+        self._store.seen = DEFAULT if job.profile.seen == DEFAULT else job.profile.seen
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
         self._prefixes = StoredPrefixes(self._store)
         self._scope = Scope(job, self._prefixes)
@@ -592,6 +599,15 @@ class Frontier(LeaseQueue):
                     "job %s: seed %s was rejected: %s (%s)", self.job.name, seed, decision.reason, decision.rule
                 )
 
+    def _mark_seeds(self, queued: int, is_stopped: Callable[[], bool]) -> bool:
+        """Mark the seeds that are not queued yet as seen. Return False when `is_stopped` said so."""
+        for number, seeds in self._seeds_after("marked", _PREFIX_CHUNK, queued):
+            if is_stopped():
+                return False
+            self.mark_seen(seeds)
+            self._note_seeds("marked", number)
+        return True
+
     def _widen(self, seeds: Iterable[str]) -> None:
         """Widen the scope of the running job by these canonical URLs, for all workers."""
         if self._scope.widen(seeds):
@@ -604,15 +620,15 @@ class Frontier(LeaseQueue):
             length = self._store.client.rpush(self._store.key("scope"), entry)
             self._store.client.hset(self._store.key("state"), "scope", length)
 
-    def _seeds_after(self, place: str, size: int) -> Iterator[tuple[int, Sequence[str]]]:
+    def _seeds_after(self, place: str, size: int, least: int = 0) -> Iterator[tuple[int, Sequence[str]]]:
         """Yield the URLs of the seeds in chunks, each with the number of seeds up to its end.
 
-        Of a file, the seeds up to the noted place are left out.
+        Of a file, the seeds up to the noted place and the first `least` are left out.
         """
         number = 0
         if isinstance(self.job.seeds, SeedFile):
             with self._store.guarded():
-                number = int(self._store.client.hget(self._store.key("state"), place) or 0)
+                number = max(int(self._store.client.hget(self._store.key("state"), place) or 0), least)
             urls = self.job.seeds.urls(number)
         else:
             urls = (seed.url for seed in self.job.seeds)

@@ -304,11 +304,16 @@ local function conclude(id, record, ending, code, fetched)
   call_later('HDEL', key('u'), id, 't:' .. id, 'l:' .. id)
 end
 
+-- Store the end of a seed that has a report.
+local function note_seed(id, ending, code)
+  local url = string.match(call('HGET', key('seeds'), id), '^[^\n]*\n[^\n]*\n[^\n]*\n(.*)$') or ''
+  call('HSET', key('seeds'), id, ending .. '\n' .. code .. '\n\n' .. url)
+end
+
 -- End a URL that was removed from its queue without a visit.
 local function end_queued(id, record, ending, code)
   if not is_renders() and call('HEXISTS', key('seeds'), id) == 1 then
-    local url = string.match(call('HGET', key('seeds'), id), '^[^\n]*\n[^\n]*\n[^\n]*\n(.*)$') or ''
-    call('HSET', key('seeds'), id, ending .. '\n' .. code .. '\n\n' .. url)
+    note_seed(id, ending, code)
   end
   conclude(id, record, ending, code)
 end

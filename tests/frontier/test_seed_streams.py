@@ -89,23 +89,28 @@ def test_further_seeds_wait_in_the_file_while_enough_hosts_wait_for_their_first_
     )
 
 
-def test_a_seed_that_a_page_links_to_before_its_turn_is_visited_once_as_a_seed(bench: Bench, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_a_seed_that_a_page_links_to_before_its_turn_is_visited_once(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_marked: bool
+) -> None:
+    monkeypatch.setattr("frontier.queue.MARKED_AFTER", 500 if is_marked else 1_000)
     frontier = _frontier(bench, _hosts(tmp_path / "seeds.txt", 600))
     frontier.begin_job()
-    queued: list[int] = []
-    assert not frontier.queue_seeds(told=queued.append, is_stopped=lambda: len(queued) == 1)
+    answers = iter([False, False, True] if is_marked else [False, True])
+    assert not frontier.queue_seeds(is_stopped=lambda: next(answers)), "500 seeds are queued"
     first = frontier.claim("w")
     assert isinstance(first, Lease)
     links = [Candidate(f"http://h{at}/", "L", via=first.url, depth=1) for at in ("599.example", "0.example/further")]
     decided = frontier.add(links, first)
-    assert [isinstance(each, Accepted) for each in decided] == [False, True]
+    assert [isinstance(each, Accepted) for each in decided] == [not is_marked, True]
     frontier.finish(first, VisitOutcome(200, bytes=1))
     frontier.queue_seeds()
     visited = [first.url]
     while isinstance(claim := frontier.claim("w"), Lease):
         visited.append(claim.url)
         frontier.finish(claim, VisitOutcome(200, bytes=1))
-    assert visited[-1] == "http://h0.example/further/", "seeds that are queued later come before visited hosts"
+    if is_marked:
+        assert visited[-1] == "http://h0.example/further/", "seeds that are queued later come before visited hosts"
     assert len(visited) == len(set(visited)) == 601
     assert all(seed.state == "done" for seed in frontier.reports.seeds())
 
