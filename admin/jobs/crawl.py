@@ -271,7 +271,7 @@ class Crawl:
         limits = frontier.stored_job().profile.limits  # an operator may have changed them
         is_interrupted = self._interrupts.asked_to_stop
         ending = decide_ending(facts, limits, meter.tally, interrupted=is_interrupted, keep=SpooledEnds)
-        return ending, {host.host: host.queued for host in facts.hosts if host.queued}
+        return ending, {host.host: host.left for host in ending.hosts if host.left}
 
     def _end(
         self, run: Run, meter: Meter, progress: JobProgress, ending: JobEnding, remaining: dict[str, int]
@@ -308,7 +308,7 @@ def _facts(frontier: Frontier, seeds: SeedFile, unqueued: int) -> FrontierFacts:
     """Return the frontier's counts of the job, and its reports about hosts and seeds."""
     return FrontierFacts(
         progress=frontier.reports.progress(),
-        hosts=list(frontier.reports.hosts()),
+        hosts=frontier.reports.hosts(),
         seeds=frontier.reports.facts_of_seeds(seeds.urls()),
         unqueued=unqueued,
         switched_off=frontier.reports.switched_off_patterns(),
