@@ -58,7 +58,6 @@ from frontier.reports import Reports
 from frontier.robots.rules import Robots
 from frontier.robots.store import RobotsStore
 from frontier.seed_prefixes import StoredPrefixes
-from frontier.seen import DEFAULT
 from frontier.segments.registry import SegmentRegistry
 from frontier.segments.spiller import QueueSpiller, drop_segments
 from frontier.store import FrontierLost, FrontierUnavailable, Store
@@ -527,7 +526,7 @@ class Frontier(LeaseQueue):
 
     def _use(self, job: Job) -> None:
         self.job = job
-        self._store.seen = DEFAULT if job.profile.seen == DEFAULT else job.profile.seen
+        self._store.seen = job.profile.seen
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
         self._prefixes = StoredPrefixes(self._store)
         self._scope = Scope(job, self._prefixes)
