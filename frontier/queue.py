@@ -182,14 +182,17 @@ class Frontier(LeaseQueue):
         `told` is called with the number of seeds that were queued so far. A killed process loses its place by a few
         hundred seeds, and no seed is queued twice.
         """
+        are_marked = False
         for number, seeds in self._seeds_after("seeded", _CHUNK):
             if is_stopped():
                 return False
             self._queue_seeds(seeds)
             self._note_seeds("seeded", number)
             told(number)
-            if number >= MARKED_AFTER and not self._mark_seeds(number, is_stopped):
-                return False
+            if number >= MARKED_AFTER and not are_marked:
+                if not self._mark_seeds(number, is_stopped):
+                    return False
+                are_marked = True
         for urls in batched(self.added_seeds(0), _CHUNK):
             self._queue_seeds(urls)
         with self._store.guarded():
