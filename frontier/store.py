@@ -11,9 +11,10 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 | `gf:{SHARD}:=jobs` | set | names of all jobs |
 | `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
 `unseen` URLs that are no longer seen; `seeding` while seeds are still read, and how many seeds of the file have their \
-prefixes stored (`scoped`) and are queued (`seeded`) |
+prefixes stored (`scoped`), are marked as seen (`marked`) and are queued (`seeded`) |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
-| `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check |
+| `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check; hosts of \
+seeds of the file that were not visited, by small numbers in the order of the file |
 | `…:JOB:q:HOST` | zset | URL ids by (priority, depth, sequence) |
 | `…:JOB:retry` | zset | ids that rest before a retry, by due ms |
 | `…:JOB:leases` | zset | leased ids, by expiry ms |
