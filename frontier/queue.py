@@ -45,7 +45,7 @@ from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.links.log import LinkLog
-from frontier.links.memory import SEEN, LinkMemory, recalled
+from frontier.links.memory import LinkMemory, not_new, recalled
 from frontier.links.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.missing_pages import MissingPageAnswers
 from frontier.name_lookups import NameLookups
@@ -250,9 +250,8 @@ class Frontier(LeaseQueue):
             answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
             if not answers:
                 return []
-            for number, is_new in zip(chunk, answers, strict=True):
-                if not is_new:
-                    decisions[number] = Rejected(decisions[number].candidate, "seen")
+            for number, answer in zip(chunk, answers, strict=True):
+                decisions[number] = not_new(decisions[number].candidate, answer) or decisions[number]
         logger.info("job %s: %d of %d seeds were added to the running job", self.job.name, len(wanted), len(seeds))
         return decisions
 
@@ -268,9 +267,8 @@ class Frontier(LeaseQueue):
             answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
             if not answers:
                 return []
-            for number, is_new in zip(chunk, answers, strict=True):
-                if not is_new:
-                    decisions[number] = Rejected(decisions[number].candidate, "seen")
+            for number, answer in zip(chunk, answers, strict=True):
+                decisions[number] = not_new(decisions[number].candidate, answer) or decisions[number]
         return decisions
 
     def set_limits(self, changes: Mapping[str, float | None], *, by: str = "") -> Limits:
@@ -354,7 +352,7 @@ class Frontier(LeaseQueue):
             arguments: list[str | int] = []
             for candidate in chunk:
                 mark = self._store.fingerprint(candidate.url)
-                arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
+                arguments += [mark.id, mark.place, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             found = list(self._store.run("now", *arguments))
             if not found:
                 return []
@@ -412,12 +410,7 @@ class Frontier(LeaseQueue):
     def mark_seen(self, urls: Iterable[str]) -> None:
         """Mark these canonical URLs as seen. A page's visit fetched them together with the page."""
         for chunk in batched(urls, _CHUNK):
-            with self._store.guarded():
-                pipeline = self._store.client.pipeline(transaction=False)
-                for url in chunk:
-                    mark = self._store.fingerprint(url)
-                    pipeline.sadd(self._store.key(f"seen:{mark.bucket}"), mark.id)
-                pipeline.execute()
+            self._store.run("mark", *(part for url in chunk for part in self._store.fingerprint(url)))
 
     def robots(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL; None when it must be fetched first."""
@@ -549,6 +542,7 @@ class Frontier(LeaseQueue):
             progress = self.reports.progress()
             if progress.queued or progress.leased:
                 raise
+        self._store.seen = Job.model_validate_json(stored).profile.seen
         self.forget()
         return None
 
@@ -681,9 +675,8 @@ class Frontier(LeaseQueue):
             if len(answer) == 1 or not memory.is_of(answer[0]):
                 return _Queued.OPENED_ANEW
             stamp = b""
-            for number, is_new in zip(chunk, answer[1], strict=True):
-                if not is_new:
-                    decisions[number] = Rejected(decisions[number].candidate, SEEN.reason)
+            for number, found in zip(chunk, answer[1], strict=True):
+                decisions[number] = not_new(decisions[number].candidate, found) or decisions[number]
         if seeds := rejected_seeds(decisions):
             with self._store.guarded():
                 self._store.client.hset(self._store.key("astray"), mapping=seeds)
@@ -714,7 +707,8 @@ class Frontier(LeaseQueue):
         for candidate in candidates:
             mark = self._store.fingerprint(candidate.url)
             is_own_seed = candidate.is_seed and not candidate.hop_path
-            arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
+            place = mark.certain_place if candidate.is_seed else mark.place
+            arguments += [mark.id, place, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]
         return arguments
 

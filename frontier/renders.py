@@ -115,12 +115,12 @@ class RenderQueue(LeaseQueue):
         mark = self._job_store.fingerprint(lease.url)
         page = candidate_of(lease)
         arguments: list[str | int] = [lease.id, lease.token, lease.worker]
-        arguments += [mark.bucket, lease.host, queue_score(page), pack(page)]
+        arguments += [mark.place, lease.host, queue_score(page), pack(page)]
         for decision in decisions:
             if isinstance(decision, Accepted):
                 embed = decision.candidate
                 mark = self._job_store.fingerprint(embed.url)
-                arguments += [mark.id, mark.bucket, host_of(embed.url), queue_score(embed), pack(embed)]
+                arguments += [mark.id, mark.place, host_of(embed.url), queue_score(embed), pack(embed)]
         is_new = bool(self._job_store.run("render", *arguments))
         if is_new:
             self._frontier.note_rejected(decisions)

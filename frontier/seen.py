@@ -1,16 +1,27 @@
-"""A fingerprint identifies a URL in a job.
+"""A fingerprint identifies a URL in a job, and the seen test keeps the fingerprints.
 
 The fingerprint is eight bytes of BLAKE2b over the form of a URL that the seen test compares: the scheme and the URL's
 key (`archive.url.key`), changed as the profile's table `seen` says. By default, session ids are left out. The URL that
 is fetched and archived keeps its own form. With ten million URLs, the chance that two share a fingerprint is three in a
 million; the second of them would not be visited.
+
+The seen test has two methods (`seen.method` of the profile):
+
+- `exact` keeps each fingerprint in one of `BUCKETS` sets of integers.
+- `bloom` sets some bits for each fingerprint in one block of a Bloom filter, which is a string in Redis. A URL whose
+  bits were all set by other URLs is taken for a seen one: a false positive. Seeds and the targets of their redirects
+  are kept in the exact sets too, so that none of them is dropped in error.
 """
 
 from __future__ import annotations
 
+import math
 import re
+import struct
+from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from archive.url import key
 from frontier.definition.job import SeenRules
@@ -18,6 +29,12 @@ from frontier.definition.rules.surts import coerced_prefix
 
 BUCKETS: Final = 65_536
 """The fingerprints of a job are spread over so many sets, so that each set stays a small, packed integer set."""
+
+BLOCK_BYTES: Final = 8_160
+"""A block of a Bloom filter and the head of its string fit in 8 KiB, the next size of Redis' allocator."""
+BLOCK_BITS: Final = 8 * BLOCK_BYTES
+_STEPS: Final = 256
+"""The false-positive rate is summed up in so many steps."""
 
 _PATH_SESSION: Final = re.compile(r";jsessionid=[0-9a-z.!_-]+", re.IGNORECASE)
 _QUERY_SESSION: Final = re.compile(
@@ -29,10 +46,66 @@ _DEFAULT: Final = SeenRules()
 
 
 class Fingerprint(NamedTuple):
-    """The fingerprint has the `id`, a decimal signed 64-bit integer, and the bucket of the seen set."""
+    """The fingerprint has the `id`, a decimal signed 64-bit integer, and its place in the seen test.
+
+    The place is what the scripts in Redis read: the bucket of the exact sets and, with a Bloom filter, the block and
+    the bits in the block, with a space before each.
+    """
 
     id: str
-    bucket: int
+    place: str
+
+    @property
+    def certain_place(self) -> str:
+        """The place for a URL that may not be dropped in error: the exact sets decide, also beside a Bloom filter."""
+        return f"!{self.place}" if " " in self.place else self.place
+
+
+@dataclass(frozen=True, slots=True)
+class BloomFilter:
+    """A Bloom filter has blocks of bits. A URL has `hashes` bits, all in one block."""
+
+    blocks: int
+    hashes: int
+
+    @classmethod
+    def of(cls, expected_urls: int, false_positives: float) -> Self:
+        """Return the smallest filter with this false-positive rate when it has the expected URLs."""
+        hashes = max(round(-math.log2(false_positives)), 1)
+        bits = -hashes * expected_urls / math.log1p(-(false_positives ** (1 / hashes)))
+        return cls(math.ceil(bits / BLOCK_BITS), hashes)
+
+    def place(self, number: int) -> str:
+        """Return the block and the bits of a fingerprint, with a space before each."""
+        unsigned = number & 0xFFFF_FFFF_FFFF_FFFF
+        digest = blake2b(unsigned.to_bytes(8), digest_size=2 * self.hashes).digest()
+        bits = struct.unpack(f"<{self.hashes}H", digest)
+        return f" {unsigned * self.blocks >> 64} {' '.join([str(bit % BLOCK_BITS) for bit in bits])}"
+
+    def urls(self, share: float) -> int:
+        """Return the estimated number of URLs of a filter in which this share of the bits is set."""
+        most = 1 - 1 / (self.blocks * BLOCK_BITS)
+        return round(-self.blocks * BLOCK_BITS / self.hashes * math.log1p(-min(share, most)))
+
+    def rate(self, urls: float) -> float:
+        """Return the share of new URLs that a filter with so many URLs takes for seen ones."""
+        return float(-math.expm1(-self.hashes * urls / (self.blocks * BLOCK_BITS))) ** self.hashes
+
+    def dropped(self, urls: int) -> float:
+        """Return how many new URLs were taken for seen ones, by expectation, while the filter got so many URLs."""
+        width = urls / _STEPS
+        rates = (self.rate((step + 0.5) * width) for step in range(_STEPS))
+        return sum(width * rate / (1 - rate) for rate in rates if rate < 1)
+
+
+@cache
+def _bloom_filter(expected_urls: int, false_positives: float) -> BloomFilter:
+    return BloomFilter.of(expected_urls, false_positives)
+
+
+def bloom_filter(rules: SeenRules) -> BloomFilter | None:
+    """Return the Bloom filter of a job with these rules; None for a job whose seen test is exact."""
+    return _bloom_filter(rules.expected_urls, rules.false_positives) if rules.method == "bloom" else None
 
 
 def fingerprint(url: str, rules: SeenRules = _DEFAULT) -> Fingerprint:
@@ -41,8 +114,15 @@ def fingerprint(url: str, rules: SeenRules = _DEFAULT) -> Fingerprint:
         seen_as = f"{url.partition(':')[0]} {without_session(key(url))}"
     else:
         seen_as = compared_form(url, rules)
-    number = int.from_bytes(blake2b(seen_as.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
-    return Fingerprint(str(number), number & (BUCKETS - 1))
+    digest = blake2b(seen_as.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return fingerprint_of(int.from_bytes(digest, signed=True), rules)
+
+
+def fingerprint_of(number: int, rules: SeenRules = _DEFAULT) -> Fingerprint:
+    """Return the fingerprint with this number as its id."""
+    bucket = number & (BUCKETS - 1)
+    found = bloom_filter(rules)
+    return Fingerprint(str(number), f"{bucket}{found.place(number)}" if found else str(bucket))
 
 
 def compared_form(url: str, rules: SeenRules) -> str:

@@ -170,6 +170,67 @@ local function note_length(host, number, longest)
   if call('ZCARD', key('q:' .. host)) > longest then call('SADD', key('long'), host) end
 end
 
+-- `note_seen` is the seen test. It returns 1 for a URL that is new, 0 for one that was seen, and 2 for one of which a
+-- Bloom filter alone says so. `place` is the bucket of the exact sets. With a Bloom filter, the numbers of a block and of
+-- bits in the block follow. A '!' in front marks a URL that the filter may not drop in error, so that the exact sets
+-- decide (frontier.seen).
+local LAST_BIT = 65279 -- of a block of the filter
+local have_forgotten
+
+-- Return the keys of the exact set and of the block of a Bloom filter, the reads of the bits, whether all bits are set,
+-- and whether the exact set decides.
+local function read_filter(place)
+  local mark, bucket, block, bits = string.match(place, '^(!?)(%d+) (%d+)(.*)$')
+  local name, reads, are_set = key('bloom:' .. block), {}, true
+  for bit in string.gmatch(bits, '%d+') do
+    local at = #reads
+    reads[at + 1], reads[at + 2], reads[at + 3] = 'GET', 'u1', bit
+  end
+  for _, bit in ipairs(call('BITFIELD_RO', name, unpack(reads))) do are_set = are_set and bit == 1 end
+  return key('seen:' .. bucket), name, reads, are_set, mark ~= ''
+end
+
+local function note_seen(id, place)
+  if not string.find(place, ' ', 1, true) then return call('SADD', key('seen:' .. place), id) end
+  local exact, block, reads, are_set, must_be_certain = read_filter(place)
+  local is_new = must_be_certain and call('SADD', exact, id) == 1
+  if not are_set then
+    local writes = { 'INCRBY', 'u1', LAST_BIT, 0 } -- so that a new block has its whole length at once
+    for at = 3, #reads, 3 do
+      local to = #writes
+      writes[to + 1], writes[to + 2], writes[to + 3], writes[to + 4] = 'SET', 'u1', reads[at], 1
+    end
+    call('BITFIELD', block, unpack(writes))
+    return 1
+  end
+  if call('HEXISTS', key('u'), id) == 1 then return 0 end
+  if have_forgotten == nil then have_forgotten = call('EXISTS', key('forgotten')) == 1 end
+  if have_forgotten and call('SREM', key('forgotten'), id) == 1 then return 1 end
+  if must_be_certain then
+    if not is_new or call('HEXISTS', key('ended'), id) == 1 then return 0 end
+    mark_unspilled(id)
+    return 1
+  end
+  if call('SISMEMBER', exact, id) == 1 or call('HEXISTS', key('ended'), id) == 1 then return 0 end
+  return 2
+end
+
+-- Let a URL be new again. Return 1 if it was seen. A Bloom filter can't lose a URL, so that a set has those it forgot.
+local function forget_seen(id, place)
+  if not string.find(place, ' ', 1, true) then return call('SREM', key('seen:' .. place), id) end
+  local exact, _, _, are_set = read_filter(place)
+  call('SREM', exact, id)
+  return are_set and call('SADD', key('forgotten'), id) or 0
+end
+
+-- Let the page of a URL be rendered again. The seen set of the renders is exact.
+local function forget_render(id, place)
+  local renders = ROOT .. RENDERS
+  if call('HEXISTS', renders .. ':u', id) == 0 then
+    call('SREM', renders .. ':seen:' .. string.match(place, '%d+'), id)
+  end
+end
+
 local function longest_queue() return tonumber(call('HGET', key('state'), 'queue_memory') or 0) end
 
 -- Set a host aside: none of its URLs is handed out, and they count as excluded until the command 'wake'.
