@@ -60,7 +60,7 @@ from frontier.robots.store import RobotsStore
 from frontier.seed_prefixes import StoredPrefixes
 from frontier.segments.registry import SegmentRegistry
 from frontier.segments.spiller import QueueSpiller, drop_segments
-from frontier.store import FrontierLost, FrontierUnavailable, Store
+from frontier.store import FrontierLost, FrontierUnavailable, ScriptArgument, Store
 
 logger = logging.getLogger(__name__)
 
@@ -349,7 +349,7 @@ class Frontier(LeaseQueue):
         accepted = [decision.candidate for decision in decisions if isinstance(decision, Accepted)]
         answers: list[int] = []
         for chunk in batched(accepted, _CHUNK):
-            arguments: list[str | int] = []
+            arguments: list[ScriptArgument] = []
             for candidate in chunk:
                 mark = self._store.fingerprint(candidate.url)
                 arguments += [mark.id, mark.place, host_of(candidate.url), queue_score(candidate), pack(candidate)]
@@ -701,9 +701,11 @@ class Frontier(LeaseQueue):
     def _add_chunk(self, candidates: Sequence[Candidate], *, worker: str) -> list[int]:
         return list(self._store.run("add", *self._add_arguments(candidates, None, worker)))
 
-    def _add_arguments(self, candidates: Sequence[Candidate], lease: Lease | None, worker: str = "") -> list[str | int]:
+    def _add_arguments(
+        self, candidates: Sequence[Candidate], lease: Lease | None, worker: str = ""
+    ) -> list[ScriptArgument]:
         """Return the arguments of add.lua."""
-        arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
+        arguments: list[ScriptArgument] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
         for candidate in candidates:
             mark = self._store.fingerprint(candidate.url)
             is_own_seed = candidate.is_seed and not candidate.hop_path

@@ -38,7 +38,7 @@ from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.packing import candidate_of, pack, queue_score
 from frontier.politeness import Politeness, VisitOutcome
-from frontier.store import Store
+from frontier.store import ScriptArgument, Store
 
 
 class JobRules(Protocol):
@@ -114,7 +114,7 @@ class RenderQueue(LeaseQueue):
         decisions = self._frontier.decide(embeds, most)
         mark = self._job_store.fingerprint(lease.url)
         page = candidate_of(lease)
-        arguments: list[str | int] = [lease.id, lease.token, lease.worker]
+        arguments: list[ScriptArgument] = [lease.id, lease.token, lease.worker]
         arguments += [mark.place, lease.host, queue_score(page), pack(page)]
         for decision in decisions:
             if isinstance(decision, Accepted):

@@ -15,7 +15,7 @@ from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import Candidate
 from frontier.lease import BloomProgress, JobProgress, RenderProgress, Wait, WaitKind
 from frontier.packing import unpack
-from frontier.seen import BLOCK_BITS, bloom_filter
+from frontier.seen import BLOCK_BYTES, bloom_filter
 from frontier.segments.registry import SegmentRegistry
 from frontier.store import RENDERS, Store
 
@@ -217,7 +217,7 @@ class Reports:
             pipeline = store.client.pipeline(transaction=False)
             for number in range(looked_at):
                 pipeline.bitcount(store.key(f"bloom:{number * found.blocks // looked_at}"))
-            urls = found.urls(sum(pipeline.execute()) / (looked_at * BLOCK_BITS))
+            urls = found.urls(sum(pipeline.execute()) / (looked_at * 8 * BLOCK_BYTES))
         return BloomProgress(urls, rules.expected_urls, found.rate(urls), found.dropped(urls))
 
     def urls(self, state: UrlState) -> Iterator[UrlReport]:

@@ -86,7 +86,7 @@ from redis.retry import Retry
 from archive.settings.values.cluster_url import is_cluster, named_server
 from archive.settings.values.redacted import without_secrets
 from frontier.definition.job import SeenRules
-from frontier.seen import BUCKETS, Fingerprint, bloom_filter, fingerprint
+from frontier.seen import BUCKETS, LINE_BYTES, Fingerprint, bloom_filter, fingerprint
 
 type ScriptArgument = bytes | str | int | float
 
@@ -173,14 +173,16 @@ class Store:
 
     def was_seen(self, mark: Fingerprint) -> bool:
         """Return whether the job has seen a URL; with a Bloom filter, some URLs are taken for seen ones."""
-        bucket, *filtered = mark.place.split(" ")
+        bucket, *filtered = mark.place.split(b" ", 3)
         with self.guarded():
             if not filtered:
-                return bool(self.client.sismember(self.key(f"seen:{bucket}"), mark.id))
-            block, *bits = filtered
-            reads = [part for bit in bits for part in ("GET", "u1", bit)]
-            found = self.client.execute_command("BITFIELD_RO", self.key(f"bloom:{block}"), *reads)
-            return all(found) and not self.client.sismember(self.key("forgotten"), mark.id)
+                return bool(self.client.sismember(self.key(f"seen:{bucket.decode()}"), mark.id))
+            begin, bits = int(filtered[1]) * LINE_BYTES, filtered[2]
+            key = self.key(f"bloom:{filtered[0].decode()}")
+            line = self.client.getrange(key, begin, begin + LINE_BYTES - 1)
+            wanted = zip(bits[: len(bits) // 2], bits[len(bits) // 2 :], strict=True)
+            is_in_filter = bool(line) and all(line[place] & bit for place, bit in wanted)
+            return is_in_filter and not self.client.sismember(self.key("forgotten"), mark.id)
 
     def host_key(self, host: str) -> str:
         """Return the key of a host, which all jobs of the shard share."""

@@ -172,35 +172,46 @@ end
 
 -- `note_seen` is the seen test. It returns 1 for a URL that is new, 0 for one that was seen, and 2 for one of which a
 -- Bloom filter alone says so. `place` is the bucket of the exact sets. With a Bloom filter, the numbers of a block and of
--- bits in the block follow. A '!' in front marks a URL that the filter may not drop in error, so that the exact sets
--- decide (frontier.seen).
-local LAST_BIT = 65279 -- of a block of the filter
+-- a line in the block follow, and then a byte with the place of each bit in the line, and a byte with each bit alone. A
+-- '!' in front marks a URL that the filter may not drop in error, so that the exact sets decide (frontier.seen).
+local LINE_BYTES, BLOCK_BYTES = 256, 63 * 256
 local have_forgotten
 
--- Return the keys of the exact set and of the block of a Bloom filter, the reads of the bits, whether all bits are set,
--- and whether the exact set decides.
+-- Return whether the Bloom filter has a URL, the key of the exact set, whether the exact set decides, and a function that
+-- puts the URL into the filter.
 local function read_filter(place)
-  local mark, bucket, block, bits = string.match(place, '^(!?)(%d+) (%d+)(.*)$')
-  local name, reads, are_set = key('bloom:' .. block), {}, true
-  for bit in string.gmatch(bits, '%d+') do
-    local at = #reads
-    reads[at + 1], reads[at + 2], reads[at + 3] = 'GET', 'u1', bit
+  local mark, bucket, block, line, bits = string.match(place, '^(!?)(%d+) (%d+) (%d+) (.*)$')
+  local name, begin = key('bloom:' .. block), tonumber(line) * LINE_BYTES
+  local found = call('GETRANGE', name, begin, begin + LINE_BYTES - 1)
+  local hashes, has_all = #bits / 2, true
+  for number = 1, hashes do
+    local byte = string.byte(found, string.byte(bits, number) + 1) or 0
+    if bit.band(byte, string.byte(bits, hashes + number)) == 0 then
+      has_all = false
+      break
+    end
   end
-  for _, bit in ipairs(call('BITFIELD_RO', name, unpack(reads))) do are_set = are_set and bit == 1 end
-  return key('seen:' .. bucket), name, reads, are_set, mark ~= ''
+  local function put()
+    if found == '' then
+      call('SETRANGE', name, BLOCK_BYTES - 1, '\0') -- a new block has its whole length at once
+      found = string.rep('\0', LINE_BYTES)
+    end
+    local bytes = { string.byte(found, 1, LINE_BYTES) }
+    for number = 1, hashes do
+      local at = string.byte(bits, number) + 1
+      bytes[at] = bit.bor(bytes[at], string.byte(bits, hashes + number))
+    end
+    call('SETRANGE', name, begin, string.char(unpack(bytes)))
+  end
+  return has_all, key('seen:' .. bucket), mark ~= '', put
 end
 
 local function note_seen(id, place)
   if not string.find(place, ' ', 1, true) then return call('SADD', key('seen:' .. place), id) end
-  local exact, block, reads, are_set, must_be_certain = read_filter(place)
+  local is_in_filter, exact, must_be_certain, put = read_filter(place)
   local is_new = must_be_certain and call('SADD', exact, id) == 1
-  if not are_set then
-    local writes = { 'INCRBY', 'u1', LAST_BIT, 0 } -- so that a new block has its whole length at once
-    for at = 3, #reads, 3 do
-      local to = #writes
-      writes[to + 1], writes[to + 2], writes[to + 3], writes[to + 4] = 'SET', 'u1', reads[at], 1
-    end
-    call('BITFIELD', block, unpack(writes))
+  if not is_in_filter then
+    put()
     return 1
   end
   if call('HEXISTS', key('u'), id) == 1 then return 0 end
@@ -218,9 +229,9 @@ end
 -- Let a URL be new again. Return 1 if it was seen. A Bloom filter can't lose a URL, so that a set has those it forgot.
 local function forget_seen(id, place)
   if not string.find(place, ' ', 1, true) then return call('SREM', key('seen:' .. place), id) end
-  local exact, _, _, are_set = read_filter(place)
+  local is_in_filter, exact = read_filter(place)
   call('SREM', exact, id)
-  return are_set and call('SADD', key('forgotten'), id) or 0
+  return is_in_filter and call('SADD', key('forgotten'), id) or 0
 end
 
 -- Let the page of a URL be rendered again. The seen set of the renders is exact.

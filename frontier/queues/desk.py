@@ -19,7 +19,7 @@ from frontier.packing import pack, queue_score, unpack
 from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
 from frontier.seen import BUCKETS, BloomFilter, bloom_filter, fingerprint_of
 from frontier.segments.registry import SegmentRegistry
-from frontier.store import Store
+from frontier.store import ScriptArgument, Store
 
 _SCAN: Final = 500
 _BLOCKS: Final = 50
@@ -165,7 +165,7 @@ class QueueDesk:
         """
         answers: list[bool] = []
         for chunk in batched(urls, _SCAN):
-            arguments: list[str | int] = []
+            arguments: list[ScriptArgument] = []
             for each in chunk:
                 mark = self._store.fingerprint(each.candidate.url)
                 place = mark.certain_place if each.candidate.is_seed else mark.place
