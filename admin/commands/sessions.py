@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _TICK_SECONDS: Final = 0.5
 _TELL_SECONDS: Final = 2.0
+_BROWSER_END_SECONDS: Final = 45.0
 _SHOWN_PAGES: Final = 50
 _SHOWN_SECRETS: Final = 10
 _MOST_COLUMNS: Final = 110
@@ -497,8 +498,8 @@ def _end(browser: subprocess.Popen[bytes]) -> None:
 
     if browser.poll() is None:
         browser.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            browser.wait(10)
+        with suppress(subprocess.TimeoutExpired):  # a browser that is killed has not written its cookies
+            browser.wait(_BROWSER_END_SECONDS)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(browser.pid, signal.SIGKILL)
     browser.wait()
