@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from admin.jobs.progress.display import clock
+from admin.models.operation import OutputModel
 from admin.units import counted
 from archive.capture import Capture
 from archive.dates import iso_second
@@ -19,9 +19,8 @@ from frontier.reports import RevisitReport
 MOST_CAPTURES: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryCapture:
-    """A capture of the URL in the collection of the job."""
+class HistoryCapture(OutputModel):
+    """The output has a capture of a URL in the collection of the job."""
 
     time: str
     """The date in UTC, in ISO form."""
@@ -33,9 +32,8 @@ class HistoryCapture:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class UrlHistory:
-    """The history of a canonical URL of a job."""
+class UrlHistory(OutputModel):
+    """The output has the history of a URL of a job."""
 
     url: str
     state: str
@@ -141,12 +139,12 @@ def _captures(database_url: str, collection: str, url: str) -> tuple[tuple[Histo
 
 def _shown(capture: Capture) -> HistoryCapture:
     return HistoryCapture(
-        iso_second(capture.date),
-        capture.status or 0,
-        capture.kind,
-        capture.mime or "",
-        capture.filename,
-        capture.offset,
+        time=iso_second(capture.date),
+        status=capture.status or 0,
+        kind=capture.kind,
+        mime=capture.mime or "",
+        file=capture.filename,
+        offset=capture.offset,
     )
 
 
