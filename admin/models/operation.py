@@ -6,6 +6,7 @@ operations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import RLock
@@ -21,7 +22,8 @@ from admin.models.transaction import Right, Transaction
 LONGEST_TEXT: Final = 10_000_000
 """Characters of any text of an input."""
 MOST_ITEMS: Final = 500
-_MOST_DIGITS: Final = 18
+_NUMBER: Final = re.compile(r"([0-9]{1,18})")
+_PAIR: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
 _BUILDING: Final = RLock()
@@ -89,9 +91,19 @@ def checked_limit(limit: int, most: int = MOST_ITEMS) -> int:
 
 def number_after(after: str) -> int:
     """Return the number that ends a page of a list which is in the order of numbers. Raises InvalidInput."""
-    if not (after.isascii() and after.isdecimal()) or len(after) > _MOST_DIGITS:
+    return _places(_NUMBER, after)[0]
+
+
+def pair_after(after: str) -> tuple[int, int]:
+    """Return the two numbers that end a page of a list which is in the order of both. Raises InvalidInput."""
+    first, second = _places(_PAIR, after)
+    return first, second
+
+
+def _places(form: re.Pattern[str], after: str) -> list[int]:
+    if (found := form.fullmatch(after)) is None:
         raise InvalidInput(Problem("after", f"{after[:40]!r} is no place in this list; use the `next` of a page"))
-    return int(after)
+    return [int(each) for each in found.groups()]
 
 
 def numbered_page[Row, View](
