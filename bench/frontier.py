@@ -27,6 +27,7 @@ from frontier.lease import JobFinished, Lease
 from frontier.politeness import VisitOutcome
 from frontier.private_redis.server import EmbeddedRedis, start_redis
 from frontier.queue import Frontier
+from frontier.shards import frontier_for, frontier_of
 
 _CHUNK: Final = 500
 _JOB: Final = "bench"
@@ -83,7 +84,7 @@ def measure(
     ):
         client: Any = redis.Redis.from_url(server.url, protocol=2)
         job = Job.of(_JOB, "bench", ["http://seed.test/"], Profile(scope="any"))
-        frontier = Frontier(server.url, job, _SETTINGS)
+        frontier = frontier_for(server.url, job, _SETTINGS)
         frontier.open_job()
         empty = _memory(client)
         began = time.perf_counter()
@@ -201,7 +202,7 @@ def _emptied(url: str, workers: int, batch: int, urls: int) -> list[_Work]:
 
 def _work(pipe: Pipe, url: str, name: str, batch: int, left: Any) -> None:
     """Claim and finish URLs until `left` of them are left for all workers."""
-    frontier = Frontier.of(url, _JOB, _SETTINGS)
+    frontier = frontier_of(url, _JOB, _SETTINGS)
     pipe.send("ready")
     pipe.recv()
     outcome = VisitOutcome(200, bytes=5_000, duration_ms=10)
