@@ -447,6 +447,10 @@ class ShardedFrontier(ShardedQueue, Frontier):
         if is_ours:
             self._tell_shards()
 
+    def share_counts(self) -> None:
+        """Store in each shard what the others have counted, and the state of the whole job."""
+        self._tell_shards()
+
     def end_of_job(self) -> JobFinished | JobStopped | None:
         """End the job if all its shards are empty, and return the end; None when there is work somewhere."""
         broken = int(self._store.run("seal", "look"))

@@ -11,7 +11,6 @@ from support.stores.real_frontier import PATIENT, Bench
 from support.stores.redis_cluster import RedisCluster
 
 from archive.settings import FrontierSettings
-from archive.url import host_of
 from frontier.definition.job import Job, JobError, Profile
 from frontier.definition.scope import Accepted, Candidate
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
@@ -31,9 +30,7 @@ URLS = tuple(f"http://{host}/" for host in HOSTS)
 
 @pytest.fixture
 def make(bench: Bench) -> Make:
-    def made(
-        *seeds: str, name: str = "spring", settings: FrontierSettings = THREE, **profile: Any
-    ) -> ShardedFrontier:
+    def made(*seeds: str, name: str = "spring", settings: FrontierSettings = THREE, **profile: Any) -> ShardedFrontier:
         job = Job.of(name, "garden", seeds or ["http://site0.test/"], Profile(**{"scope": "any", **profile}))
         frontier = frontier_for(bench.url, job, settings)
         bench.keep(frontier)
@@ -44,11 +41,14 @@ def make(bench: Bench) -> Make:
     return made
 
 
-def _emptied(frontier: Frontier, worker: str = "w", most: int = 1_000) -> tuple[list[str], Claim]:
+def _emptied(frontier: Frontier, *, shares: bool = False) -> tuple[list[str], Claim]:
     """Visit all URLs without links. Return them, and the claim after the last one."""
     visited = []
-    for _ in range(most):
-        claim = frontier.claim(worker)
+    for _ in range(1_000):
+        if shares:
+            assert isinstance(frontier, ShardedFrontier)
+            frontier.share_counts()
+        claim = frontier.claim("w")
         if isinstance(claim, JobFinished | JobStopped):
             return visited, claim
         if isinstance(claim, Lease):
@@ -125,3 +125,256 @@ def test_an_operators_url_in_a_sealed_shard_breaks_the_attempt_to_end(make: Make
     assert frontier.end_of_job() is None
     assert frontier.shards[1].store.run("seal", "seal") == 0
     assert _emptied(frontier)[0] == [f"http://{other}/a"]
+
+
+def test_two_jobs_share_the_pauses_of_a_host_in_its_shard(make: Make) -> None:
+    slow = THREE.model_copy(update={"min_delay_seconds": 60.0})
+    hosts = ("a.site1.test", "site1.test")
+    one = make(*(f"http://{host}/" for host in hosts), settings=slow)
+    two = make(*(f"http://{host}/" for host in hosts), name="summer", settings=slow)
+    leases = [one.claim("w"), two.claim("v")]
+    assert all(isinstance(lease, Lease) for lease in leases)
+    assert sorted(lease.host for lease in leases if isinstance(lease, Lease)) == sorted(hosts)
+    assert isinstance(one.claim("x"), Pause)
+    assert isinstance(two.claim("x"), Pause)
+    for frontier, lease in zip((one, two), leases, strict=True):
+        assert isinstance(lease, Lease)
+        frontier.finish(lease, OK)
+    paused = [frontier.claim("w") for frontier in (one, two)]
+    assert [claim.why for claim in paused if isinstance(claim, Pause)] == ["politeness"] * 2
+    one.controls.block_host("site2.test", 60)
+    one.add_urls(_links("site2.test"))
+    assert one.reports.host_queue("site2.test").due_seconds > 50
+    assert isinstance(one.claim("w"), Pause)
+
+
+def test_workers_of_a_job_begin_at_different_shards_and_leave_none_alone(make: Make) -> None:
+    frontier = make(*URLS)
+    for number in range(20):
+        frontier.add(_links(*HOSTS, path=str(number)))
+    shards = []
+    for _ in range(60):  # one worker has work in each shard all the time
+        lease = frontier.claim("w")
+        assert isinstance(lease, Lease)
+        shards.append(shard_of(lease.host, 3))
+        frontier.finish(lease, OK)
+    assert set(shards) == {0, 1, 2}
+    firsts = {shard_of(lease.host, 3) for n in range(9) if isinstance(lease := frontier.claim(f"n{n}"), Lease)}
+    assert firsts == {0, 1, 2}
+
+
+def test_an_exchange_ends_visits_of_all_shards_and_claims_for_all_workers(make: Make) -> None:
+    frontier, workers = make(*URLS), [f"w{number}" for number in range(12)]
+    leases: list[Lease] = []
+    while len(leases) < 12:
+        claims = frontier.exchange((), workers[len(leases) :]).claims
+        leases += [claim for claim in claims if isinstance(claim, Lease)]
+    assert sorted(lease.url for lease in leases) == sorted(URLS)
+    assert frontier.renew(leases[0])
+    answer = frontier.exchange([(lease, OK) for lease in leases], workers)
+    assert set(answer.endings) == {LeaseEnding.DONE}
+    assert set(answer.claims) == {JobFinished()}
+    assert frontier.exchange([(leases[3], OK)], ()).endings == (LeaseEnding.DONE,)  # the first answer
+
+
+def test_the_urls_of_a_lost_worker_come_back(make: Make) -> None:
+    frontier = make(*URLS)
+    held = [lease for number in range(12) if isinstance(lease := frontier.claim(f"gone-{number}"), Lease)]
+    assert len(held) == 12
+    assert frontier.reports.active_workers() == {"gone"}
+    assert frontier.take_back("gone-", counts=True) == 12
+    assert not frontier.finish(held[0], OK)
+    assert frontier.add([held[0].candidate(f"http://{_of_shard(1)}/x", "L")], held[0]) == []
+    visited, end = _emptied(frontier)
+    assert (sorted(visited), end) == (sorted(URLS), JobFinished())
+
+
+def test_a_limit_of_the_job_counts_all_shards(make: Make) -> None:
+    frontier = make(*URLS, limits={"urls": 7})
+    for number in range(3):
+        frontier.add(_links(*HOSTS, path=str(number)))
+    visited, end = _emptied(frontier, shares=True)
+    assert (len(visited), end) == (7, JobStopped("limit-urls"))
+    frontier.set_limits({"urls": None, "pages": 20})
+    visited, end = _emptied(frontier, shares=True)
+    assert (len(visited), end) == (13, JobStopped("limit-pages"))
+    frontier.set_limits({"pages": None})
+    assert _emptied(frontier)[1] == JobFinished()
+    assert frontier.reports.progress().done == 48
+
+
+def test_a_quota_of_the_job_counts_all_shards_and_one_of_a_domain_is_exact(make: Make) -> None:
+    frontier = make(*URLS, quotas=["job urls=10", "domain urls=2"])
+    for number in range(5):
+        frontier.add(_links("site1.test", path=str(number)))
+    visited, end = _emptied(frontier, shares=True)
+    assert (len(visited), end) == (10, JobStopped("limit-job-urls"))
+    frontier.edit({"quotas": ("domain urls=2",)})
+    visited += _emptied(frontier)[0]
+    assert sum("site1.test" in url for url in visited) == 2
+    assert frontier.reports.reached_quota("domain", "site1.test") == "quotas: domain urls"
+
+
+def test_commands_hold_in_all_shards(make: Make, bench: Bench) -> None:
+    frontier = make(*URLS)
+    worker = frontier_of(bench.url, "spring", THREE)
+    bench.keep(worker)
+    frontier.controls.pause("lunch")
+    assert [claim.why for n in range(6) if isinstance(claim := worker.claim(f"w{n}"), Pause)] == ["paused"] * 6
+    assert frontier.controls.go_on()
+    frontier.controls.stop("enough")
+    assert {worker.claim(f"w{number}") for number in range(6)} == {JobStopped("enough")}
+    frontier.controls.resume()
+    assert frontier.controls.set_host_aside("site3.test", "too slow")
+    frontier.add_reject("site4")
+    assert set(frontier.controls.hosts_aside()) == {"site3.test"}
+    visited, end = _emptied(worker)
+    assert end == JobFinished()
+    assert set(URLS) - set(visited) == {"http://site3.test/", "http://site4.test/"}
+    assert worker.reports.progress().excluded == 2
+
+
+def test_the_desk_sees_and_changes_the_queues_of_all_shards(make: Make) -> None:
+    frontier = make(*URLS)
+    desk = frontier.desk
+    assert sorted(entry.candidate.url for entry in desk.entries(("queued",))) == sorted(URLS)
+    assert [entry.candidate.url for entry in desk.waiting("site5.test", 5)] == ["http://site5.test/"]
+    assert len(frontier.reports.longest_queues(20)) == 12
+    assert desk.delete(URLS[:4]) == 4
+    assert desk.restore([RestoredUrl(link) for link in _links(*HOSTS)]) == [True] * 12
+    assert desk.forget_seen("again", URLS[:4]) == 4
+    assert [isinstance(each, Accepted) for each in frontier.add([Candidate(url) for url in URLS[:5]])] == [True] * 4 + [
+        False
+    ]
+    assert [answer for _, answer in frontier.visit_now([link.url for link in _links(*HOSTS)])] == [2] * 12
+    assert desk.add_seen(["1", "2", "3"]) == 3
+    assert frontier.outside.all_hosts(0, 5)[1] == 12
+    pages = [frontier.outside.all_hosts(start, 5)[0] for start in (0, 5, 10)]
+    assert sorted(name for page in pages for name in page) == sorted(HOSTS)
+    visited, end = _emptied(frontier)
+    assert (len(visited), end) == (24, JobFinished())
+
+
+def test_a_dropped_job_leaves_no_key(make: Make, bench: Bench) -> None:
+    frontier = make(*URLS)
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    frontier.renders.add(lease, [lease.candidate(f"http://{host}/style.css", "E") for host in HOSTS])
+    frontier.forget()
+    assert not list(bench.client.scan_iter("gf:{*:spring*"))
+    assert not bench.client.exists("gf:{main}:=shards")
+
+
+def test_renders_lie_in_the_shards_of_their_pages(make: Make) -> None:
+    frontier = make(*URLS)
+    for number in range(12):
+        lease = frontier.claim(f"w{number}")
+        assert isinstance(lease, Lease)
+        foreign = lease.candidate(f"http://cdn-{shard_of(lease.host, 3)}.test/{lease.host}.css", "E")
+        assert frontier.renders.add(lease, [lease.candidate(f"{lease.url}own.css", "E"), foreign])
+        frontier.finish(lease, OK)
+    progress = frontier.reports.progress()
+    assert progress.renders.queued == 12
+    assert isinstance(frontier.claim("w"), Lease | Pause)
+    rendered = 0
+    while isinstance(lease := frontier.renders.claim("r"), Lease):
+        frontier.renders.finish(lease, OK)
+        rendered += 1
+    assert rendered == 12
+    assert isinstance(lease, Pause)
+    frontier.take_back("w", counts=False)
+    visited, end = _emptied(frontier)
+    assert end == JobFinished()
+    assert sum(url.endswith("own.css") for url in visited) == 12  # the renders did not fetch them
+    assert frontier.renders.claim("r") == JobFinished()
+    assert frontier.reports.progress().renders.p95_seconds is not None
+
+
+def test_long_queues_of_all_shards_wait_in_files(make: Make, tmp_path: Path) -> None:
+    frontier = make(*URLS, settings=THREE.model_copy(update={"queue_memory": 8}))
+    frontier.segments.folder = tmp_path / "queue"
+    for host in (_of_shard(0), _of_shard(1), _of_shard(2)):
+        frontier.add(Candidate(f"http://{host}/{number}", "L", depth=1) for number in range(40))
+    spiller = frontier.spiller()
+    spiller.look()
+    assert frontier.reports.progress().spilled > 60
+    assert len(list(frontier.desk.entries(("queued",)))) == 132
+    visited = list[str]()
+    while not isinstance(claim := frontier.claim("w"), JobFinished):
+        if isinstance(claim, Lease):
+            visited.append(claim.url)
+            frontier.finish(claim, OK)
+        else:
+            assert isinstance(claim, Pause)
+            spiller.look()
+    assert len(visited) == len(set(visited)) == 132
+
+
+def test_another_number_of_shards_is_refused(make: Make, bench: Bench) -> None:
+    make(*URLS)
+    with pytest.raises(FrontierUnavailable, match=r"set frontier\.shards to 3"):
+        Frontier.of(bench.url, "spring", PATIENT)
+    with pytest.raises(FrontierUnavailable, match=r"set frontier\.shards to 3"):
+        frontier_of(bench.url, "spring", PATIENT.model_copy(update={"shards": 2}))
+    with pytest.raises(JobError, match="the unfinished job spring has 3"):
+        bench.frontier(name="summer")
+    with reports_of(bench.url, "spring", PATIENT, timeout_seconds=5) as reports:
+        assert reports.progress().queued == 12
+
+
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        ({"quotas": ["seed urls=5"]}, "quotas: .* set frontier.shards to 1"),
+        ({"groups": ["farm 192.0.2.0/24 parallel=2"]}, "groups: .* set frontier.shards to 1"),
+        ({"groups": ["farm cname:cdn.test parallel=2"]}, "groups: .* set frontier.shards to 1"),
+        ({"groups": ["farm *.com parallel=2"]}, "groups: .* set frontier.shards to 1"),
+        ({"groups": ["farm *example.org parallel=2"]}, "groups: .* set frontier.shards to 1"),
+        ({"groups": [f"farm {','.join(HOSTS)} parallel=2"]}, "groups: .* set frontier.shards to 1"),
+    ],
+)
+def test_what_would_span_shards_is_refused(make: Make, profile: dict[str, Any], message: str) -> None:
+    with pytest.raises(JobError, match=message):
+        make(**profile)
+
+
+def test_a_group_of_one_domain_holds(make: Make) -> None:
+    hosts = [f"{letter}.example.org" for letter in "abcdef"]
+    frontier = make(*(f"http://{host}/" for host in hosts), groups=["farm *.example.org parallel=1"])
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    assert isinstance(frontier.claim("v"), Pause)
+    assert [(each.name, each.visits, each.waiting) for each in frontier.reports.groups()] == [("farm", 1, 5)]
+    assert frontier.reports.group_of(lease.host) == "farm"
+    frontier.finish(lease, OK)
+    visited, end = _emptied(frontier)
+    assert (len(visited), end) == (5, JobFinished())
+
+
+def test_a_continuous_crawl_does_not_end(make: Make) -> None:
+    frontier = make(*URLS, revisit={"mode": "fixed", "interval_seconds": 3600})
+    for _ in range(40):
+        if isinstance(claim := frontier.claim("w"), Lease):
+            frontier.finish(claim, OK)
+    assert isinstance(claim, Pause)
+    assert claim.why == "due"
+    assert frontier.reports.progress().revisits == 12
+    assert frontier.reports.revisit(URLS[7]) is not None
+
+
+def test_the_shards_of_a_job_lie_on_all_servers_of_a_cluster(tmp_path: Path) -> None:
+    with RedisCluster(tmp_path) as cluster:
+        job = Job.of("spring", "garden", URLS, Profile(scope="any"))
+        frontier = frontier_for(cluster.url, job, THREE)
+        frontier.open_job()
+        assert isinstance(frontier, ShardedFrontier)
+        client: Any = frontier.shards[0].store.client
+        nodes = {client.get_node_from_key(shard.store.root).port for shard in frontier.shards}
+        assert len(nodes) == 3
+        frontier.mark_seen([f"http://{host}/style.css" for host in HOSTS])
+        frontier.set_robots(URLS[0], 404)
+        assert frontier.robots(URLS[0]) is not None
+        visited, end = _emptied(frontier)
+        assert (sorted(visited), end) == (sorted(URLS), JobFinished())
+        assert len(list(frontier.reports.hosts())) == 12
+        frontier.close()
