@@ -7,7 +7,7 @@
 
 local before = call('GET', ROOT)
 if (before or '') ~= ARGV[1] then return 0 end
-local shards, numbers = tonumber(ARGV[3]), SHARD .. '=shards'
+local shards, numbers = tonumber(ARGV[3] or 1), SHARD .. '=shards'
 if shards > 1 or call('EXISTS', numbers) == 1 then
   for _, name in ipairs(call('SMEMBERS', JOBS)) do
     local number = tonumber(call('HGET', numbers, name) or 1)
