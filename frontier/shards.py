@@ -57,14 +57,13 @@ from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError, Profile
 from frontier.definition.networks import read_network, without_port
 from frontier.definition.quotas import QuotaOwner, Quotas
-from frontier.definition.scope import Accepted, Candidate, Priority, Rejected, ScopeDecision, registered_domain
+from frontier.definition.scope import Accepted, Candidate, Rejected, ScopeDecision, registered_domain
 from frontier.groups import GroupBook
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import MOST_EXCHANGED, ExchangeAnswer, LeaseQueue
 from frontier.links.memory import SEEN, LinkMemory
 from frontier.links.rejections import rejection_arguments
 from frontier.missing_pages import MissingPageAnswers
-from frontier.packing import pack, queue_score
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier, Queued
 from frontier.renders import RenderQueue
@@ -91,7 +90,7 @@ _STAY: Final = 8
 _BUSY_SECONDS: Final = 0.25
 _TRIES: Final = 100
 """A sealed shard is opened so often for one call."""
-_CHUNK: Final = 500
+_CHUNK: Final = 1_000
 _NO_COUNTS: Final = "0 0 0 0 0"
 _OF_JOB: Final = (
     *("pages", "bytes", "seconds", "host_pages", "urls", "quotas", "revisit", "scope", "opening"),
@@ -478,23 +477,13 @@ class ShardedFrontier(ShardedQueue, Frontier):
         Return for each a decision, and 1 if it is queued, 2 if it was queued and comes earlier now, 0 if it is being
         visited at this moment. The list is empty when the job has ended its work.
         """
-        given = [Candidate(url, priority=Priority.HIGH, source=url, force=True) for url in urls]
-        decisions = self.decide(given, len(given))
-        answers = [0] * len(decisions)
-        for shard, numbers in self._accepted_by_shard(decisions).items():
-            for chunk in batched(numbers, _CHUNK):
-                arguments: list[ScriptArgument] = []
-                for number in chunk:
-                    candidate = decisions[number].candidate
-                    mark = self._store.fingerprint(candidate.url)
-                    arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
-                found = self._run_added(shard, "now", *arguments)
-                if not found:
+        found: dict[str, tuple[ScopeDecision, int]] = {}
+        for shard, own in self._by_shard(urls).items():
+            while not (answers := self.shards[shard].visit_now(own)):
+                if not self._open_shard(shard):
                     return []
-                for number, answer in zip(chunk, found, strict=True):
-                    answers[number] = answer
-        logger.info("job %s: %d URLs are visited now", self.job.name, len(urls))
-        return list(zip(decisions, answers, strict=True))
+            found |= dict(zip(own, answers, strict=True))
+        return [found[url] for url in urls]
 
     def note_changes(self, changes: Iterable[tuple[str, int]]) -> int:
         """Visit URLs of a continuous crawl sooner which a sitemap or feed says have changed since their last visits.
@@ -513,10 +502,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
 
     def mark_seen(self, urls: Iterable[str]) -> None:
         """Mark these canonical URLs as seen. A page's visit fetched them together with the page."""
-        by_shard = defaultdict[int, list[str]](list)
-        for url in urls:
-            by_shard[self.shard_of_url(url)].append(url)
-        for shard, found in by_shard.items():
+        for shard, found in self._by_shard(urls).items():
             self.shards[shard].mark_seen(found)
 
     def robots(self, url: str) -> Robots | None:
@@ -597,6 +583,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
                 store.client.hdel(store.key("state"), "seeding")
         if not super()._open(before, state):
             return False
+        self._store.run("seal", "break")  # an attempt to end the job before it was opened anew
         self._tell_shards()
         return True
 
@@ -630,6 +617,12 @@ class ShardedFrontier(ShardedQueue, Frontier):
         for shard, own in zip(self.shards, counts, strict=True):
             others = " ".join(str(max(total - part, 0)) for total, part in zip(sums, own, strict=True))
             shard.store.run("share", others, reached, *(copies if shard is not self.shards[0] else ()))
+
+    def _by_shard(self, urls: Iterable[str]) -> Mapping[int, list[str]]:
+        found = defaultdict[int, list[str]](list)
+        for url in urls:
+            found[self.shard_of_url(url)].append(url)
+        return found
 
     def _accepted_by_shard(self, decisions: Sequence[ScopeDecision]) -> defaultdict[int, list[int]]:
         """Return the numbers of the accepted candidates, by shard."""
@@ -680,13 +673,14 @@ class ShardedFrontier(ShardedQueue, Frontier):
         else:
             own = next(iter(by_shard), next(self._turns) % len(self.shards))
         for shard in (own, *(each for each in by_shard if each != own)):
-            chunks = list(batched(by_shard.get(shard, ()), 2 * _CHUNK)) or [()]
+            chunks = list(batched(by_shard.get(shard, ()), _CHUNK)) or [()]
             for chunk in chunks:
                 counted = rejected if shard == own and chunk is chunks[-1] else []
                 if not (chunk or counted or (lease is not None and by_shard)):
                     break
                 holder = lease if shard == own else None
-                flag = worker if shard == 0 and lease is None else "operator"
+                is_flag = lease is None and (shard == 0 or worker not in ("", "operator"))
+                flag = worker if is_flag else "operator"
                 added = [decisions[number].candidate for number in chunk]
                 arguments = self._add_arguments(added, holder, flag)
                 stamp = memory.stamp_of(shard)
@@ -702,8 +696,8 @@ class ShardedFrontier(ShardedQueue, Frontier):
                     return Queued.LEASE_OVER
                 if len(answer) == 1 or not memory.is_of_shard(shard, answer[0]):
                     return Queued.OPENED_ANEW
-                for number, is_new in zip(chunk, answer[1], strict=True):
-                    if not is_new:
+                for number, found in zip(chunk, answer[1], strict=True):
+                    if found != 1:
                         decisions[number] = Rejected(decisions[number].candidate, SEEN.reason)
         self._after_queued(decisions, has_timeouts=bool(timeouts))
         return Queued.DONE

@@ -1,7 +1,8 @@
 """The store names a job's keys in Redis, and runs its scripts.
 
 All keys of one shard (setting `frontier.shard`) share a hash tag, so that every script keeps to one slot of a
-cluster. Politeness is by host, for all jobs of the shard together; everything else is by job.
+cluster. Politeness is by host, for all jobs of the shard together; everything else is by job. With the setting
+`frontier.shards`, a job has several shards, each with these keys and a tag of its own (`frontier.shards`).
 
 | key | type | content |
 |---|---|---|
