@@ -238,7 +238,7 @@ class Capture:
     buckets: tuple[str, ...] = OWN_BUCKET
     """Dedup buckets that know this response as an original; none when it was not to be one."""
     request_body: str | None = None
-    """The request's body as a query (see `archive.warc.request_query`), for POST and PUT; None without a body."""
+    """The request's body as a query (`archive.warc.records.request_query`), for POST and PUT; None without a body."""
 
     def placed(self, filename: str, offset: int, length: int) -> Capture:
         """Return the same, kept there. In a fifth of the time that `dataclasses.replace` takes."""

@@ -48,7 +48,7 @@ class EndedExchange:
     digest: str = ""
     """The payload's digest as the index has it; empty for a response that is not in the archive."""
     query: str = ""
-    """The request's body as a query, as in the index (see `archive.warc.request_query`); empty without a body."""
+    """The request's body as a query, as in the index (`archive.warc.records.request_query`); empty without a body."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 _PIECES_MAX: Final = os.sysconf("SC_IOV_MAX")
+_STEP: Final = 65_536
 
 
 @contextmanager
@@ -111,6 +112,22 @@ def write_all(fd: int, pieces: Sequence[bytes]) -> None:
     left = memoryview(b"".join(pieces))[written:]
     while left:
         left = left[os.write(fd, left) :]
+
+
+def drop_torn_line(path: Path) -> None:
+    """Cut off the end of a file behind its last line break: a crash within an append left it. Raises OSError."""
+    with path.open("r+b") as file:
+        size = end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - _STEP)
+            line_break = os.pread(file.fileno(), end - start, start).rfind(b"\n")
+            if line_break >= 0:
+                end = start + line_break + 1
+                break
+            end = start
+        if end < size:
+            file.truncate(end)
+            os.fsync(file.fileno())
 
 
 def rename_new(old: Path, new: Path) -> None:

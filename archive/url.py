@@ -20,7 +20,7 @@ from ada_url import URL
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
 MAX_LENGTH: Final = 65_536
 METHOD_MARK: Final = "__wb_method="
-"""How the parameter begins that names a request's method in an index (see `archive.warc.request_query`)."""
+"""How the parameter begins that names a request's method in an index (see `archive.warc.records.request_query`)."""
 _UNESCAPED_TIMES: Final = 8
 """How often escapes of escapes are taken off."""
 _IN_METHOD_QUERY: Final = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"

@@ -1,11 +1,11 @@
-"""Each bench measures Ghostfleet and other proxies on this machine.
+"""Each bench measures Ghostfleet and other programs on this machine.
 
-1. `cli` has one command for each bench; `rounds` runs the bench of proxies.
-2. `origin` serves the files of `corpus` from a process of its own.
-3. `peers` starts a proxy with an empty folder. `load` requests every file once and notes the acknowledged responses.
-4. `process` reads the CPU and memory of the peer. `warc_check` looks in the WARC files for each acknowledged response.
-5. `report` prints a table of the peers.
+1. `cli` has one command for each bench. `process` reads the CPU and memory of processes.
+2. `proxies` measures recording proxies beside each other, under long load, and beside hostile sites.
+3. `crawls` measures what a harvest consists of: generated jobs, the frontier, visits and QA.
+4. `admin_site` measures the pages of the admin site.
+5. `traffic` requests files of a known content, and looks in the archive for each acknowledged response.
+6. `peers` starts the other programs, each with an empty folder.
 
-`faults` breaks the system while the proxy works. `hostile` and `hostile_neighbours` measure the harm of hostile sites.
-`soak` looks for leaks.
+`faults` breaks the system while the proxy works.
 """

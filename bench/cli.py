@@ -16,24 +16,24 @@ import click
 from rich.console import Console
 
 from admin.models.errors import DatabaseRefused, UseCaseError
-from bench import crawl as crawl_bench
-from bench import frontier as frontier_bench
-from bench import ghosts as ghost_bench
-from bench import harvests as harvesting
-from bench import hostile_neighbours, soak
-from bench import qa as qa_bench
-from bench import revisits as revisit_bench
-from bench import screen as screen_bench
-from bench.corpus import FILES
+from bench.admin_site import screen as screen_bench
+from bench.admin_site.filled_database import Amounts
+from bench.admin_site.page_requests import TARGET_MS, PageTimes
+from bench.admin_site.pages import PagesPlan, measure_all, pages_table
+from bench.crawls import crawl as crawl_bench
+from bench.crawls import frontier as frontier_bench
+from bench.crawls import ghosts as ghost_bench
+from bench.crawls import harvests as harvesting
+from bench.crawls import qa as qa_bench
+from bench.crawls import revisits as revisit_bench
 from bench.faults.cli import faults
-from bench.filled_database import Amounts
-from bench.hostile import KINDS as HOSTILE_KINDS
-from bench.page_requests import TARGET_MS, PageTimes
-from bench.pages import PagesPlan, measure_all, pages_table
 from bench.peers import KINDS, PeerUnavailable, scrapy_queue
 from bench.peers.peer import cache_folder
-from bench.report import ReportRow, as_json, comparison, rows, table
-from bench.rounds import Bench, BenchPlan, RoundResult
+from bench.proxies import hostile_neighbours, soak
+from bench.proxies.hostile import KINDS as HOSTILE_KINDS
+from bench.proxies.report import ReportRow, as_json, comparison, rows, table
+from bench.proxies.rounds import Bench, BenchPlan, RoundResult
+from bench.traffic.corpus import FILES
 from frontier.lease_queue import MOST_EXCHANGED
 from frontier.private_redis.server import RedisProblem
 from frontier.store import FrontierUnavailable
@@ -169,15 +169,18 @@ def ghosts(pages: int, sites: Sequence[str], brozzler_pages: int, soak: bool, as
         raise click.ClickException(str(error)) from None
     if as_data:
         results = [
-            dataclasses.asdict(one) | {"pages_per_minute": one.pages_per_minute, "cpu_per_page": one.cpu_per_page}
+            # The long parts come first, so that the end of the output tells the result.
+            {"stages": one.stages, "peak_parts": one.peak_parts}
+            | dataclasses.asdict(one)
+            | {"cpu_per_page": one.cpu_per_page, "pages_per_minute": one.pages_per_minute}
             for one in found
         ]
         click.echo(json.dumps(results, indent=1))
     else:
         console = Console(width=max(Console().width, TABLE_WIDTH))
-        console.print(ghost_bench.table(found))
-        console.print(ghost_bench.stage_table(found))
         console.print(ghost_bench.memory_table(found))
+        console.print(ghost_bench.stage_table(found))
+        console.print(ghost_bench.table(found))
     if any(one.failed for one in found):
         raise click.ClickException("visits failed; the column failed has their number")
     if soak and not all(one.is_flat for one in found if one.crawler == ghost_bench.OURS):

@@ -138,7 +138,7 @@ def source_environment() -> dict[str, str]:
 
 def our_command(*arguments: str) -> Sequence[str]:
     """Return the command line that starts `ghostfleet` with these arguments."""
-    return [sys.executable, "-c", "import sys; from admin.cli import main; sys.exit(main())", *arguments]
+    return [sys.executable, "-P", "-m", "admin.cli", *arguments]
 
 
 def _by_title(stats: Sequence[_Stat]) -> dict[str, float]:

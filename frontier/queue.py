@@ -57,7 +57,7 @@ from frontier.renders import RenderQueue
 from frontier.reports import Reports
 from frontier.robots.rules import Robots
 from frontier.robots.store import RobotsStore
-from frontier.seed_prefixes import StoredPrefixes
+from frontier.seed_prefixes import WIDER, StoredPrefixes
 from frontier.segments.registry import SegmentRegistry
 from frontier.segments.spiller import QueueSpiller, drop_segments
 from frontier.store import FrontierLost, FrontierUnavailable, Store
@@ -70,8 +70,6 @@ _EDITED: Final = b"="
 """Such an entry of the list of further seeds says that the profile of the job was edited."""
 _REJECT: Final = "!"
 """An entry of the list of changes of the scope that begins so is a pattern that an operator rejects."""
-_WIDER: Final = "+"
-"""An entry of this list that says that there are more prefixes of seeds."""
 
 
 class Queued(Enum):
@@ -163,13 +161,12 @@ class Frontier(LeaseQueue):
                 break
         self._put_groups(groups)
         self._wake_within_limits()
-        new = self._scope.widen(self._former_widenings()) if before else 0
+        if before:
+            self._scope.widen(self._former_widenings())
         for number, seeds in self._seeds_after("scoped", _PREFIX_CHUNK):
-            new += self._scope.widen(seed.url for seed in seeds)
+            self._scope.widen(seed.url for seed in seeds)
             self._note_seeds("scoped", number)
             told(number)
-        if new and before:
-            self._tell_workers(_WIDER)
         with self._store.guarded():
             self._store.client.hdel(self._store.key("state"), "opening")
         self._tell_shards()
@@ -398,13 +395,14 @@ class Frontier(LeaseQueue):
     def add_reject(self, pattern: str) -> None:
         """Visit no more URLs in which this regular expression is found, for all workers and later runs.
 
-        A queued URL counts as excluded when its turn comes. Raises JobError for an expression that can't be used.
+        A queued URL counts as excluded when its turn comes. Raises JobError for an expression that can't be used, and
+        FrontierLost when the job is gone.
         """
         try:
             regex.compile(pattern)
         except regex.error as error:
             raise JobError(f"{pattern[:200]!r} is no regular expression: {error}") from error
-        self._tell_workers(f"{_REJECT}{pattern}")
+        self._store.run("scope", f"{_REJECT}{pattern}")
         logger.info("job %s: URLs with %s are rejected from now on", self.job.name, pattern)
 
     def added_seeds(self, since: int) -> list[str]:
@@ -613,7 +611,7 @@ class Frontier(LeaseQueue):
         """Return the URLs by which an earlier release widened the scope of the job, without stored prefixes."""
         with self._store.guarded():
             found = self._store.client.lrange(self._store.key("scope"), 0, -1)
-        return [entry.decode() for entry in found if not entry.startswith((_REJECT.encode(), _WIDER.encode(), _EDITED))]
+        return [entry.decode() for entry in found if not entry.startswith((_REJECT.encode(), WIDER.encode(), _EDITED))]
 
     def _queue_seeds(self, urls: Iterable[str]) -> None:
         for decision in self.add([Candidate(url, source=url, is_seed=True) for url in urls]):
@@ -626,14 +624,7 @@ class Frontier(LeaseQueue):
     def _widen(self, seeds: Iterable[str]) -> None:
         """Widen the scope of the running job by these canonical URLs, for all workers."""
         if self._scope.widen(seeds):
-            self._tell_workers(_WIDER)
             self._forget_links()
-
-    def _tell_workers(self, entry: str) -> None:
-        """Add an entry to the list of what has changed in the scope. Workers see with their next claim that it grew."""
-        with self._store.guarded():
-            length = self._store.client.rpush(self._store.key("scope"), entry)
-            self._store.client.hset(self._store.key("state"), "scope", length)
 
     def _seeds_after(self, place: str, size: int) -> Iterator[tuple[int, Sequence[Seed]]]:
         """Yield the seeds in chunks, each with the number of seeds up to its end.

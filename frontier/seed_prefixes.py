@@ -16,6 +16,8 @@ from archive.bounded_memory import BoundedMemory
 from frontier.seen import BUCKETS
 from frontier.store import PREFIXES, Store
 
+WIDER: Final = "+"
+"""An entry of the list of changes of the scope that says that there are more prefixes of seeds."""
 _CHUNK: Final = 1_000
 _MOST_ANSWERS: Final = 50_000
 """Largest number of answers in a half of the memory (`archive.bounded_memory`)."""
@@ -30,17 +32,22 @@ class StoredPrefixes:
         self.forget_answers()
 
     def add(self, prefixes: Iterable[str]) -> int:
-        """Add prefixes. Return the number of new ones."""
+        """Add prefixes, and tell all workers of the job when one is new. Return the number of new ones.
+
+        Each step stores some prefixes and tells of them at once, so that an outage can't come in between.
+        """
         new = 0
         for chunk in batched(prefixes, _CHUNK):
-            new += sum(self._ask("SADD", chunk))
+            places = [part for prefix in chunk for part in _place(prefix)]
+            new += int(self._store.run("scope", WIDER, *places))
             for prefix in chunk:
                 self._answers.put(prefix, True)
         return new
 
     def first_of(self, prefixes: Sequence[str]) -> str | None:
         """Return the first of these texts that is a prefix; None when none is."""
-        answers = {prefix: self._answers.get(prefix) for prefix in prefixes}
+        memory = self._answers  # another thread may forget the answers after Redis was asked
+        answers = {prefix: memory.get(prefix) for prefix in prefixes}
         for prefix in prefixes:
             if (answer := answers[prefix]) is None:
                 break
@@ -48,21 +55,25 @@ class StoredPrefixes:
                 return prefix
         unknown = [prefix for prefix, answer in answers.items() if answer is None]
         for chunk in batched(unknown, _CHUNK):
-            for prefix, found in zip(chunk, self._ask("SISMEMBER", chunk), strict=True):
-                answers[prefix] = bool(found)
-                self._answers.put(prefix, bool(found))
+            for prefix, found in zip(chunk, self._are_stored(chunk), strict=True):
+                answers[prefix] = found
+                memory.put(prefix, found)
         return next((prefix for prefix in prefixes if answers[prefix]), None)
 
     def forget_answers(self) -> None:
         """Ask Redis again from now on, since another process may have added prefixes."""
         self._answers = BoundedMemory[bool](_MOST_ANSWERS, _MOST_CHARACTERS)
 
-    def _ask(self, word: str, prefixes: Sequence[str]) -> list[int]:
-        """Return the answers to a command about each prefix."""
+    def _are_stored(self, prefixes: Sequence[str]) -> list[bool]:
         with self._store.guarded():
             pipeline = self._store.client.pipeline(transaction=False)
-            for prefix in prefixes:
-                digest = blake2b(prefix.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-                number = int.from_bytes(digest, signed=True)
-                pipeline.execute_command(word, self._store.key(f"{PREFIXES}:{number & (BUCKETS - 1)}"), number)
-            return list(pipeline.execute())
+            for name, number in map(_place, prefixes):
+                pipeline.sismember(self._store.key(name), number)
+            return list(map(bool, pipeline.execute()))
+
+
+def _place(prefix: str) -> tuple[str, int]:
+    """Return the name of the set that has a prefix, and the number of the prefix there."""
+    digest = blake2b(prefix.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    number = int.from_bytes(digest, signed=True)
+    return f"{PREFIXES}:{number & (BUCKETS - 1)}", number

@@ -78,13 +78,15 @@ from functools import cache
 from importlib.resources import files
 from itertools import batched
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import redis
 from redis.backoff import ExponentialBackoff
+from redis.cluster import ClusterNode
 from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 
-from archive.settings.values.cluster_url import is_cluster, named_server
+from archive.settings.values.cluster_url import is_cluster, named_servers
 from archive.settings.values.redacted import without_secrets
 from frontier.definition.job import SeenRules
 from frontier.seen import BUCKETS, Fingerprint, fingerprint
@@ -112,6 +114,7 @@ _CHUNK: Final = 1000
 _RUN: Final = re.compile(r".+-\d{14}", re.DOTALL)
 """The name of a job's run ends with the time at which the run began."""
 _TRIES: Final = 3
+_PORT: Final = 6379
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 0.5
 
@@ -282,7 +285,14 @@ def connect(url: str, timeout_seconds: float) -> Any:
         "socket_timeout": timeout_seconds,
         "socket_connect_timeout": timeout_seconds,
     }
-    if is_cluster(url):
-        return redis.RedisCluster.from_url(named_server(url), **options)
-    retry = Retry(ExponentialBackoff(cap=_LONGEST_PAUSE, base=_FIRST_PAUSE), _TRIES, (redis.ConnectionError,))
-    return redis.Redis.from_url(url, retry=retry, **options)
+    options["retry"] = Retry(
+        ExponentialBackoff(cap=_LONGEST_PAUSE, base=_FIRST_PAUSE), _TRIES, (redis.ConnectionError,)
+    )
+    if not is_cluster(url):
+        return redis.Redis.from_url(url, **options)
+    # The client of a cluster heeds nothing of `retry` but the number of tries. By default it would try ten times, so
+    # that a server that hangs would be waited for almost a minute.
+    first, *others = named_servers(url)
+    named = [(parts.hostname or "localhost", parts.port or _PORT) for parts in map(urlsplit, others)]
+    nodes = [ClusterNode(host, port) for host, port in named]  # type: ignore[no-untyped-call]
+    return redis.RedisCluster.from_url(first, startup_nodes=nodes, **options)

@@ -13,7 +13,7 @@ from support.archive.oracles import fastwarc_check, warcio_kinds, write_with_war
 from warcio.exceptions import ArchiveLoadFailed
 
 from archive.settings.load import Settings
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from archive.http.content_coding import decode
 from archive.http.http_message import Fields
 from archive.settings.load import Settings
 from archive.url import key
-from archive.warc.member_reader import WarcError
+from archive.warc.reading.member_reader import WarcError
 from dedupdb.captures.schema import CAPTURES, reading, to_capture
 
 _TITLE: Final = re.compile(r"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)

@@ -20,7 +20,7 @@ from admin.fleet.home_folder import control_token
 from admin.fleet.process import StartError, StartInterrupted
 from admin.fleet.sockets import PortError
 from admin.fleet.supervisor import RestartLimitReached
-from admin.jobs.crawl import single_machine_settings
+from admin.jobs.crawling.crawl import single_machine_settings
 from admin.models.capture_tables import CaptureDoor, CaptureSession, CaptureState
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from admin.jobs.tally import LogFollower, is_novel, size_of
+from admin.jobs.progress.tally import LogFollower, is_novel, size_of
 from archive.crawl_log import BLOCKED_BY_RULE, FILE_NAME, NAVIGATION, SHOWS_SECRET, LogLine
 from archive.dates import Micros
 from archive.rotated_log import open_log

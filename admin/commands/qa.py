@@ -78,9 +78,9 @@ def run(home: Path | None, settings_file: Path | None, collection: str, as_json:
     from admin.models.qa_tables import QaState
     from admin.models.transaction import COMMAND_LINE
     from admin.qa import sessions
-    from admin.qa.process import QaProcess
     from admin.qa.sessions import NewQaSession
-    from admin.qa.tools import ToolsMissing
+    from admin.qa.workers.process import QaProcess
+    from admin.qa.workers.tools import ToolsMissing
 
     flags = {
         "proxy.allow_private": given["allow_private"],
@@ -139,7 +139,7 @@ def work(home: Path | None, settings_file: Path | None, **given: Any) -> None:
     from admin.jobs.interrupts import Interrupts
     from admin.models.database import open_database
     from admin.models.errors import DatabaseRefused
-    from admin.qa.process import QaProcess
+    from admin.qa.workers.process import QaProcess
 
     standing = ParentLink.attach(given["title"] or "qa", given["ready_fd"], given["lifeline_fd"], given["held_fds"])
     to_stderr(settings.logs)

@@ -25,7 +25,7 @@ from archive.listener_access import exposure
 from archive.local_endpoints import Listeners
 from archive.program_name import command
 from archive.settings.load import Settings
-from archive.warc.repair import repair
+from archive.warc.upkeep.repair import repair
 from frontier.private_redis.server import RedisProblem, expected_url
 
 log = logging.getLogger(__name__)

@@ -37,18 +37,18 @@ from admin.harvester.running.domain_tally import DomainTally, domain_results, li
 from admin.harvester.upload import UploadStopped, hand_over
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import JobResult
-from admin.jobs.ending import JobEnding
 from admin.jobs.interrupts import Interrupts
-from admin.jobs.reports import JobFacts, report_json, write_reports
+from admin.jobs.progress.tally import JobTally, LogFollower
+from admin.jobs.results.ending import JobEnding
+from admin.jobs.results.reports import JobFacts, report_json, write_reports
 from admin.jobs.runs import Run, find_runs
 from admin.jobs.states import JobState
-from admin.jobs.tally import JobTally, LogFollower
 from admin.models.errors import DatabaseRefused, IllegalState, NotFound, UseCaseError
 from archive import crawl_log
 from archive.dates import iso_date, now_micros, timestamp14
 from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
-from archive.warc.repair import being_written, repair
+from archive.warc.upkeep.repair import being_written, repair
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
 from dedupdb.index.sidecars import Sidecars

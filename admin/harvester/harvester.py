@@ -29,7 +29,7 @@ from admin.harvester.running.control_loop import ControlLoop
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import JobResult
 from admin.harvests.domains.passwords import DomainLogin
-from admin.jobs.crawl import single_machine_settings
+from admin.jobs.crawling.crawl import single_machine_settings
 from admin.jobs.interrupts import Interrupts
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused, IllegalState, NotFound, UseCaseError

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.job_folder import JobFolder
-from admin.jobs.render_lag import LATE_SECONDS
+from admin.jobs.crawling.render_lag import LATE_SECONDS
 from admin.models.errors import DatabaseRefused, UseCaseError
 from frontier.lease import RenderProgress
 

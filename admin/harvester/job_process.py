@@ -15,10 +15,10 @@ from admin.fleet.log_format import redacted
 from admin.fleet.process import StartError, StartInterrupted
 from admin.fleet.sockets import PortError
 from admin.harvester.job_folder import PROFILE_FILE, SEEDS_FILE
-from admin.jobs.crawl import Crawl
+from admin.jobs.crawling.crawl import Crawl
 from admin.jobs.definition import Definition
 from admin.jobs.interrupts import Interrupts
-from admin.jobs.progress import PlainDisplay
+from admin.jobs.progress.display import PlainDisplay
 from admin.jobs.runs import Run, RunError
 from archive.settings.load import Settings
 from archive.settings.values.redacted import HIDDEN, shown

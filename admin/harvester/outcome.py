@@ -9,7 +9,7 @@ from typing import Any, Final
 from admin.fleet.process import exit_text
 from admin.harvester.job_folder import JobFolderState, JobStep, StopCause
 from admin.harvests.dispatch.reports import DomainResult, JobResult
-from admin.jobs.ending import SeedEnd, is_time_limit
+from admin.jobs.results.ending import SeedEnd, is_time_limit
 from admin.jobs.runs import RunState
 from admin.jobs.states import EXIT_CODES, HostState, JobState, SeedState
 from admin.models.job_tables import StopReason

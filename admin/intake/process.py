@@ -16,8 +16,8 @@ from typing import Final
 
 from admin.intake.broker import BrokerMessage, BrokerTrouble, connected
 from admin.intake.messages import IntakeUrl, MessageRefused, read_message
-from admin.jobs.feeding import AS_ASKED, FeedLook, FeedState, look_at
-from admin.jobs.steering import FoundJob
+from admin.jobs.control.feeding import AS_ASKED, FeedLook, FeedState, look_at
+from admin.jobs.control.steering import FoundJob
 from archive.settings.intake import IntakeSettings
 from archive.settings.values.redacted import without_secrets
 from frontier.definition.job import Seed

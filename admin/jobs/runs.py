@@ -22,7 +22,7 @@ from admin.jobs.states import JobState
 from archive import file_lock
 from archive.dates import now_micros, timestamp14
 from archive.file_lock import lock_or_not
-from archive.files import make_folder, replacement, sync_folder
+from archive.files import drop_torn_line, make_folder, replacement, sync_folder
 from archive.json_text import compact_json
 from frontier.definition.seeds import SeedFile
 
@@ -108,13 +108,15 @@ class Run:
     def append_seeds(self, urls: Iterable[str]) -> int:
         """Append seeds that the run does not have yet to the file, which `--seeds-file` can read. Return their number.
 
-        `urls` has each seed once. The seeds are compared as a stream, and no seed is kept in memory for long.
+        `urls` has each seed once. The seeds are compared as a stream, and no seed is kept in memory for long. A part of
+        a line, which a power cut within an earlier append has left, is removed first.
         """
         path = self.folder / SEEDS_FILE
         if not path.exists():
             with replacement(path) as new_file:
                 new_file.writelines(f"{url}\n".encode() for url in urls)
             return len(self.seeds())
+        drop_torn_line(path)
         new, left = 0, iter(urls)
         # The command that resumes a run has the same list again, so that usually nothing is left after this.
         for known, url in zip(self.seeds().urls(), left, strict=False):

@@ -211,7 +211,7 @@ class StopReason(StrEnum):
     TIME_LIMIT = "time-limit"
     UNFINISHED = "unfinished"
     NO_GOOD_ANSWER = "no-good-answer"
-    """No seed of the domain gave a good answer (`admin.jobs.good_answers`)."""
+    """No seed of the domain gave a good answer (`admin.jobs.results.good_answers`)."""
 
 
 class DomainHistory(Base):

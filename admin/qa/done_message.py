@@ -8,7 +8,7 @@ from admin.models.qa_tables import QaPage, QaPageState, QaSession
 from admin.models.transaction import Transaction
 from admin.notifications.events import Event
 from admin.notifications.outbox import notify
-from admin.qa.findings import DamageSeverity
+from admin.qa.judging.findings import DamageSeverity
 from admin.units import counted
 
 

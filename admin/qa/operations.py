@@ -6,11 +6,12 @@ from typing import Final
 
 from admin.models.operation import Operation
 from admin.models.transaction import Right
-from admin.qa import decisions, missed_urls, repairs, report, sessions
-from admin.qa.decisions import PageRuling
-from admin.qa.missed_urls import MissedUrl, MissRepair
-from admin.qa.repairs import NewRepair, RepairDetails, RepairView
-from admin.qa.report import QaReport
+from admin.qa import sessions
+from admin.qa.reviewing import decisions, missed_urls, repairs, report
+from admin.qa.reviewing.decisions import PageRuling
+from admin.qa.reviewing.missed_urls import MissedUrl, MissRepair
+from admin.qa.reviewing.repairs import NewRepair, RepairDetails, RepairView
+from admin.qa.reviewing.report import QaReport
 from admin.qa.sessions import Decision, NewQaSession, QaPageView, QaSessionDetails, QaSessionView
 
 OPERATIONS: Final[tuple[Operation, ...]] = (

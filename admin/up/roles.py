@@ -8,7 +8,7 @@ from admin.fleet.fleet import Fleet
 from admin.fleet.process import ProcessRole, ShutdownStage
 from admin.fleet.sockets import address
 from admin.harvester.harvester import default_name
-from admin.jobs.crawl import single_machine_settings
+from admin.jobs.crawling.crawl import single_machine_settings
 from archive.settings.load import Settings
 
 _SITE_SECONDS = 30.0

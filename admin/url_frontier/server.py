@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 import grpc
 
-from admin.jobs.feeding import AS_ASKED, FeedLook, FeedState, look_at
-from admin.jobs.steering import FoundJob
+from admin.jobs.control.feeding import AS_ASKED, FeedLook, FeedState, look_at
+from admin.jobs.control.steering import FoundJob
 from admin.url_frontier import urlfrontier_pb2 as messages
 from admin.url_frontier.service import CallRefused, FrontierService, refusal_of
 from archive.listener_access import Clients, is_loopback
@@ -41,9 +41,9 @@ class FrontierServer:
         """Prepare the server. Raises ListenRefused."""
         if not (settings.allow_clients or is_loopback(settings.host)):
             raise ListenRefused(
-                f"setting urlfrontier.host = {settings.host!r} would open the queues of the job to a network; set"
-                " urlfrontier.allow_clients to the networks of your crawlers (such as 10.20.0.0/16), or"
-                " urlfrontier.host to 127.0.0.1"
+                f"setting urlfrontier.host = {settings.host!r} would open the queues of the job to a network, without a"
+                " password and encryption; set urlfrontier.allow_clients to the networks of your crawlers (such as"
+                " 10.20.0.0/16), or urlfrontier.host to 127.0.0.1 for a tunnel"
             )
         self._clients = Clients(settings.allow_clients) if settings.allow_clients else Clients(("127.0.0.0/8", "::1"))
         self._service = FrontierService(job, frontier, settings)

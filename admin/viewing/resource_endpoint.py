@@ -29,8 +29,8 @@ from admin.viewing.player_requests import UNTOLD, PlayerVisits, archived_fields
 from archive.dates import Micros, parse_date
 from archive.names.name_rules import NAME_PATTERN
 from archive.storage.storage import StorageError
-from archive.warc.member_reader import WarcError
-from archive.warc.request_query import MAX_BODY, MAX_QUERY, asked_query
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.records.request_query import MAX_BODY, MAX_QUERY, asked_query
 from dedupdb.captures.schema import CapturesError
 from proxy.protocol.byte_range import parse_ranges
 from proxy.protocol.http1 import BadMessage, ResponseHead, parse_response

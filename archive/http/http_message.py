@@ -1,7 +1,7 @@
 """This module parses archived HTTP/1 messages: named fields and heads. No I/O.
 
 Parsing is as lenient as in browsers: bare line feeds, folded lines and additional spaces are accepted, since an archive
-keeps messages as they were sent. `archive.warc.check` reports the deviations.
+keeps messages as they were sent. `archive.warc.upkeep.check` reports the deviations.
 """
 
 from __future__ import annotations

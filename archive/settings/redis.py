@@ -17,8 +17,9 @@ class RedisSettings(Section):
     url: str = Field(
         "",
         description="URL of Redis, Valkey or Kvrocks: redis://HOST:PORT, rediss:// (TLS), unix:///PATH, or cluster://"
-        " and clusters:// (TLS) with any server of a Redis Cluster. By default the fleet starts a private Redis in"
-        " the home.",
+        " and clusters:// (TLS) with some servers of a Redis Cluster, comma separated, of which one must answer: name"
+        " a server and its replica, such as cluster://HOST:PORT,HOST:PORT. By default the fleet starts a private"
+        " Redis in the home.",
     )
     timeout_seconds: float = Field(5, gt=0, description="Longest wait for one answer of Redis.")
 

@@ -18,7 +18,7 @@ class UrlFrontierSettings(Section):
     allow_clients: tuple[str, ...] = Field(
         (),
         description="Networks whose clients may call the service, comma separated, such as 10.20.0.0/16. Clients on"
-        " this machine always may. The interface has no password.",
+        " this machine always may. The interface has no password and no encryption.",
     )
     most_calls: int = Field(
         64, ge=2, le=1_024, description="Most calls at a time; further ones are answered RESOURCE_EXHAUSTED."

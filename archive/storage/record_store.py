@@ -9,8 +9,8 @@ from typing import BinaryIO, Final
 
 from archive.settings.load import Settings
 from archive.storage.storage import Storage
-from archive.warc.member_reader import open_either
-from archive.warc.reader import StoredRecord, read_record, records_in
+from archive.warc.reading.member_reader import open_either
+from archive.warc.reading.reader import StoredRecord, read_record, records_in
 
 _UNKNOWN: Final = 65_536
 

@@ -16,7 +16,7 @@ from typing import Final
 from archive.capture import Capture
 from archive.json_text import ascii_json, compact_json
 from archive.loose_key import loose_key
-from archive.warc.request_query import asked_url
+from archive.warc.records.request_query import asked_url
 
 BLOCK_NAME: Final = "index.cdx.gz"
 LIST_NAME: Final = "index.idx"

@@ -3,7 +3,7 @@
 Each WARC file has a sidecar in the collection's `indexes` folder, with the same name. The sidecar has all fields of a
 Capture except the collection, so the capture index and the dedup store can be rebuilt from it. pywb's fields are `url`,
 `mime`, `status`, `digest`, `length`, `offset` and `filename`, all of them texts. Requests other than GET have pywb's
-`method` and `requestBody`, which are in the key, too (see `archive.warc.request_query`). These fields are our own:
+`method` and `requestBody`, which are in the key, too (`archive.warc.records.request_query`). These fields are our own:
 
 | field | when | meaning |
 |---|---|---|
@@ -35,10 +35,10 @@ from archive.http.http_message import media_type, parse_fields
 from archive.json_text import ascii_json
 from archive.line_sort import sorted_lines
 from archive.names.warc_paths import OPEN_SUFFIX
-from archive.warc.exchange_pairs import AskedRequest, ExchangePairs, asked_by
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import StoredRecord, bare_id, records
-from archive.warc.record import UNKNOWN_MIME, parse_buckets
+from archive.warc.reading.exchange_pairs import AskedRequest, ExchangePairs, asked_by
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import StoredRecord, bare_id, records
+from archive.warc.records.record import UNKNOWN_MIME, parse_buckets
 
 KINDS: Final[Mapping[str, RecordKind]] = {
     "response": "response",

@@ -49,11 +49,11 @@ class LinkCollector:
     def add(self, reference: str | None, hop: Hop, context: str) -> None:
         """Add a reference as it is written in the document. A reference without meaning is skipped.
 
-        Beyond `limit` links or `MAX_WORK`, references are only counted.
+        Beyond `limit` links or `MAX_WORK`, references are only counted, and so are those longer than any URL.
         """
-        if not reference or len(reference) > MAX_LENGTH or _is_no_address(reference):
+        if not reference or _is_no_address(reference):
             return
-        if self._work > MAX_WORK:
+        if self._work > MAX_WORK or len(reference) > MAX_LENGTH:
             self.dropped += 1
             return
         self._work += len(self.base) + len(reference) + _WORK_PER_REFERENCE

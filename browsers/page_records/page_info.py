@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from archive.ended_exchange import EndedExchange
-from archive.warc.request_query import asked_url
+from archive.warc.records.request_query import asked_url
 from browsers.engines.traffic import AskedExchange
 from browsers.links.headers import REDIRECTS
 from browsers.page_records.comparison import TrafficComparison, bare_url

@@ -19,7 +19,7 @@ from archive import digest as digests
 from archive import url as urls
 from archive.capture import Capture, RecordKind
 from archive.dates import Micros
-from archive.warc.request_query import asked_key
+from archive.warc.records.request_query import asked_key
 from dedupdb.captures.page_numbers import Pages
 from dedupdb.captures.paging import IndexScan, PageMark, closest_first, paged
 from dedupdb.captures.query import KeyRange, Query, ResumeMark, beginning_with

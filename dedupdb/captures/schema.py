@@ -45,7 +45,7 @@ from archive.home_access import make_private
 from archive.json_text import compact_json
 from archive.settings.values.extra_libraries import missing_library
 from archive.settings.values.redacted import without_secrets
-from archive.warc.request_query import asked_key
+from archive.warc.records.request_query import asked_key
 
 METADATA: Final = MetaData()
 # Keys sort by bytes, as CDX files do; that is SQLite's own order, and PostgreSQL's only in the "C" collation.

@@ -29,9 +29,9 @@ from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
 from archive.storage.storage import StorageError
 from archive.warc import cdxj
-from archive.warc.exchange_pairs import AskedRequest, ExchangePairs, asked_by
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import StoredRecord
+from archive.warc.reading.exchange_pairs import AskedRequest, ExchangePairs, asked_by
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import StoredRecord
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.validation import acceptable
 from dedupdb.cdx.posted_lines import MAX_LINE, LineReader, LineRefused, NamedRecord

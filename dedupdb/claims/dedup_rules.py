@@ -17,7 +17,7 @@ from archive.dates import Micros
 from archive.digest import DEFAULT_ALGORITHM, algorithm_of
 from archive.settings import DedupSettings
 from archive.settings.dedup import read_statuses
-from archive.warc.record import UNKNOWN_MIME
+from archive.warc.records.record import UNKNOWN_MIME
 from dedupdb.claims.claims import PayloadKey
 
 _NEVER: Final = 1 << 63

@@ -20,10 +20,10 @@ from archive.digest import parse as parse_digest
 from archive.files import make_folder
 from archive.names.warc_paths import ENDINGS, WarcPaths, closed, growing, sidecars
 from archive.warc import cdxj
-from archive.warc.member_reader import MemberReader, WarcError
-from archive.warc.reader import next_record
-from archive.warc.repair import locked, whole_part
-from archive.warc.request_query import asked_key
+from archive.warc.reading.member_reader import MemberReader, WarcError
+from archive.warc.reading.reader import next_record
+from archive.warc.records.request_query import asked_key
+from archive.warc.upkeep.repair import locked, whole_part
 from dedupdb.captures.validation import acceptable
 
 _INDEXED = frozenset(("response", "revisit", "resource", "metadata", "conversion"))

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import redis
 from redis.exceptions import AskError, MovedError
 
-from archive.settings.values.cluster_url import named_server
+from archive.settings.values.cluster_url import named_servers
 from dedupdb.redis_io.command import Command, RedisScript
 from dedupdb.redis_io.server_wire import ServerWire
 
@@ -44,9 +44,10 @@ class ClusterWire:
 
     def __init__(self, url: str, *, timeout_seconds: float) -> None:
         """`url` has the form of `archive.settings.values.cluster_url`. The wire connects at the first call."""
-        self._url = urlsplit(named_server(url))
+        named = [urlsplit(server) for server in named_servers(url)]
+        self._url = named[0]
         self._timeout = timeout_seconds
-        self._seed: ServerAddress = (self._url.hostname or "localhost", self._url.port or _PORT)
+        self._named: list[ServerAddress] = [(each.hostname or "localhost", each.port or _PORT) for each in named]
         self._servers: dict[ServerAddress, ServerWire] = {}
         self._shares: list[_Share] = []
         self._lock = threading.Lock()
@@ -125,7 +126,7 @@ class ClusterWire:
     def _learn(self) -> list[_Share]:
         """Return the slots of each server, from the first server that answers."""
         failure: Exception = redis.ConnectionError("the cluster has no servers")
-        for address in dict.fromkeys([self._seed, *self._servers]):
+        for address in dict.fromkeys([*self._named, *self._servers]):
             try:
                 (said,) = self._server(address).send([Command("CLUSTER", ("SLOTS",))])
                 if isinstance(said, Exception):

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from archive.capture import Body, Context
 from archive.dates import Micros, now_micros
-from archive.warc.derived import ResourceKind
+from archive.warc.records.derived import ResourceKind
 from proxy.delivery.capture_header import capture_meta
 from proxy.delivery.delivery import Client
 from proxy.fetch.contracts import NeverUpgraded

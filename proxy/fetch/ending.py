@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from archive import crawl_log
-from archive.capture import Exchange, Truncation
+from archive.capture import Exchange, Message, Truncation
 from proxy.delivery.delivery import Delivery
 from proxy.fetch.failures import Failure, spool_failure
 from proxy.fetch.order import Order
@@ -14,11 +14,12 @@ from proxy.fetch.origin_line import OriginLine
 from proxy.fetch.progress import ExchangeProgress, FetchStage
 from proxy.fetch.response_reader import ResponseReader
 from proxy.fetch.services import Services
-from proxy.fetch.transcript import Transcript, with_trailers
+from proxy.fetch.transcript import Transcript, showing_secret, with_trailers
 from proxy.log_lines import about
 from proxy.protocol.http1 import ResponseHead
 from proxy.recording.keep import Kept, Lost
 from proxy.refusal import Refused
+from proxy.sessions.typed_secrets import TypedSecrets
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ class ExchangeEnding:
         trailers, remarks = incoming.trailers, self._delivery.remarks
         if trailers or remarks:
             exchange = with_trailers(exchange, trailers, remarks)
-        self._services.recorder.submit(exchange, lambda outcome: self._answered(outcome, exchange))
+        self._submit(exchange, self._answered)
 
     def failed(self, failure: Failure) -> None:
         """End with nothing to keep: write a line in the crawl log, and answer with the reason."""
@@ -133,9 +134,33 @@ class ExchangeEnding:
     def _note(self, failed: Exchange) -> None:
         """Write a line in the crawl log, unless nothing is kept at all."""
         if self._transcript.keeps:
-            self._services.recorder.submit(failed, lambda _: self._finish())
+            self._submit(failed, lambda *_: self._finish())
         else:
             self._finish()
+
+    def _submit(self, exchange: Exchange, answer: Callable[[Kept | Lost, Exchange], None]) -> None:
+        """Hand the exchange to the recorder, once its response was searched for what a person typed."""
+        secrets = self._transcript.secrets
+        if secrets is None or exchange.response is None:
+            self._services.recorder.submit(exchange, lambda outcome: answer(outcome, exchange))
+        else:
+            self._services.run(self._submit_searched(secrets, exchange, exchange.response, answer))
+
+    async def _submit_searched(
+        self,
+        secrets: TypedSecrets,
+        exchange: Exchange,
+        response: Message,
+        answer: Callable[[Kept | Lost, Exchange], None],
+    ) -> None:
+        try:
+            # A search takes up to some hundredths of a second, in which the event loop serves others.
+            is_shown = await self._services.loop.run_in_executor(None, secrets.is_shown_by, response)
+        except OSError as error:
+            self._fail(spool_failure(error))
+            return
+        searched = showing_secret(exchange) if is_shown else exchange
+        self._services.recorder.submit(searched, lambda outcome: answer(outcome, searched))
 
     def _answered(self, outcome: Kept | Lost, exchange: Exchange) -> None:
         url = self._order.url

@@ -14,7 +14,7 @@ from archive.dates import now_micros
 from archive.digest import Algorithm
 from archive.names.ids import new_name
 from archive.settings import ProxySettings
-from archive.warc.incompressible import is_incompressible
+from archive.warc.compression.incompressible import is_incompressible
 from proxy.delivery.not_modified import unchanged
 from proxy.fetch.order import Order
 from proxy.protocol.http1 import NO_HEAD, ResponseHead
@@ -94,7 +94,10 @@ class Transcript:
 
     def handshake(self, head: ResponseHead, origin: Origin, doubt: str) -> Exchange:
         """Return the exchange by which client and origin came to speak another protocol."""
-        return self.exchange(head, origin, doubt=doubt, fields=(RESOURCE_TYPE,))
+        found = self.exchange(head, origin, doubt=doubt, fields=(RESOURCE_TYPE,))
+        secrets = self.secrets
+        is_shown = secrets is not None and found.response is not None and secrets.is_shown_by(found.response)
+        return showing_secret(found) if is_shown else found
 
     def failure(self, origin: Origin, code: int, annotations: tuple[str, ...]) -> Exchange:
         """Return an exchange without a response: only a line in the crawl log."""
@@ -113,6 +116,12 @@ class Transcript:
         if session.spec.redaction.fields:
             session.typed_secrets = session.typed_secrets or TypedSecrets()
             session.typed_secrets.learn(self.request.message(), session.spec.redaction)
+
+    @property
+    def secrets(self) -> TypedSecrets | None:
+        """The secrets that responses of the session are searched for; None when nothing is searched."""
+        session = self._order.session
+        return session.typed_secrets if session.spec.redaction.fields else None
 
     def close(self) -> None:
         """Let go of the bytes."""
@@ -159,12 +168,8 @@ class Transcript:
         if not options.filters and redaction is NOTHING_REDACTED:
             return exchange
         recorded = as_recorded(exchange, options, redaction, content_type)
-        if redaction.fields and exchange.request is not None:
-            if recorded.request is not exchange.request:
-                self.learn_secrets()
-            typed = self._order.session.typed_secrets
-            if typed is not None and recorded.response is not None and typed.is_shown_by(recorded.response):
-                recorded = replace(recorded, annotations=(*recorded.annotations, crawl_log.SHOWS_SECRET))
+        if redaction.fields and exchange.request is not None and recorded.request is not exchange.request:
+            self.learn_secrets()
         return recorded
 
 
@@ -176,6 +181,11 @@ def _of_old(exchange: Exchange) -> Exchange:
         mime="text/html",
         origin=replace(exchange.origin, protocols=("http/0.9", *exchange.origin.protocols[1:])),
     )
+
+
+def showing_secret(exchange: Exchange) -> Exchange:
+    """Return the exchange with the note that its response shows a secret that was typed in the session."""
+    return replace(exchange, annotations=(*exchange.annotations, crawl_log.SHOWS_SECRET))
 
 
 def with_trailers(exchange: Exchange, trailers: Trailers, remarks: tuple[str, ...]) -> Exchange:

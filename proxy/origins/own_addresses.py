@@ -14,9 +14,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from archive.local_endpoints import Endpoint, Listeners, is_here, plain_ip
+from archive.settings.values.cluster_url import is_cluster, named_servers
 from dedupdb.fleet.registry import Member
 
-_PORTS: Final[Mapping[str, int]] = {"redis": 6379, "rediss": 6379, "cluster": 6379, "postgresql": 5432, "mysql": 3306}
+_PORTS: Final[Mapping[str, int]] = {"redis": 6379, "rediss": 6379, "postgresql": 5432, "mysql": 3306}
 """The usual port of a server, by the scheme of its URL."""
 _ELSEWHERE: Final = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_INET6))
 """Documentation addresses: the route to them tells which address this machine shows to others. Nothing is sent."""
@@ -28,7 +29,8 @@ class OwnPorts:
     def __init__(self, listeners: Listeners, servers: Iterable[str] = ()) -> None:
         """`servers` are the URLs of Redis and of the database."""
         self._listeners = listeners
-        self._servers = [place for url in servers if (place := _server(url)) is not None]
+        urls = [each for url in servers for each in (named_servers(url) if is_cluster(url) else [url])]
+        self._servers = [place for url in urls if (place := _server(url)) is not None]
         self._far: frozenset[tuple[str, int]] = frozenset()
         self._near_servers = frozenset(found for place in self._servers for found in _literal(*place))
 

@@ -20,7 +20,7 @@ from tornado.httpserver import HTTPServer
 
 from archive.listener_access import Clients, HostNames
 from archive.settings.load import Settings
-from archive.warc.writer import KeepError
+from archive.warc.writing.writer import KeepError
 from dedupdb.fleet.registry import Member, MemberHeartbeat, Registry
 from proxy.clients.connection import ClientConnection
 from proxy.clients.dispatcher import Dispatcher

@@ -17,7 +17,7 @@ from archive import crawl_log
 from archive.capture import Capture, Exchange, Original
 from archive.fast_frozen import fast_frozen
 from archive.settings.load import Settings
-from archive.warc.dictionary import frame_writer
+from archive.warc.writing.dictionary import frame_writer
 from dedupdb.claims.claims import ClaimVerdict, DedupStore, PayloadKey, Settlement
 from dedupdb.claims.dedup_rules import DedupRules
 from dedupdb.claims.originals import IsThere

@@ -12,8 +12,8 @@ from archive.capture import Body, Capture, Context, Exchange, Origin, Original, 
 from archive.dates import Micros
 from archive.digest import Algorithm
 from archive.http.http_message import media_type
-from archive.warc import record
-from archive.warc.derived import ResourceKind, resource_record
+from archive.warc.records import record
+from archive.warc.records.derived import ResourceKind, resource_record
 from dedupdb.claims.claims import PayloadKey
 
 _HEADERS: Final = 2048

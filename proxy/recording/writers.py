@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from archive.settings.load import Settings
-from archive.warc.writer import KeepError, WarcWriter
+from archive.warc.writing.writer import KeepError, WarcWriter
 from proxy.recording.cpu_affinity import TaskRunner
 from proxy.recording.plan import Plan
 

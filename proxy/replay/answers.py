@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from archive.capture import Capture
-from archive.warc.reader import StoredRecord
+from archive.warc.reading.reader import StoredRecord
 from proxy.protocol.byte_range import parse_content_range
 from proxy.protocol.http1 import ResponseHead, parse_response
 from proxy.replay.content_coding import TooLong, Undecodable, decoded

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from archive.warc.reader import StoredRecord
+from archive.warc.reading.reader import StoredRecord
 
 MAX_BYTES: Final = 33_554_432
 """Bytes of JSON lines of one conversation that are replayed."""

@@ -15,7 +15,7 @@ from typing import Final
 from archive.capture import OWN_BUCKET, Capture, Context, Original
 from archive.digest import DEFAULT_ALGORITHM
 from archive.settings import DedupSettings
-from archive.warc.member_reader import WarcError
+from archive.warc.reading.member_reader import WarcError
 from dedupdb.captures.schema import CapturesError
 from proxy.delivery.earlier import Earlier
 from proxy.protocol.http1 import BadMessage, RequestHead, ResponseHead, parse_response

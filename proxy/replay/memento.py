@@ -15,8 +15,8 @@ from archive.capture import Capture, RecordKind
 from archive.dates import Micros, iso_second
 from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import StoredRecord
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import StoredRecord
 from proxy.log_lines import about
 from proxy.protocol.http1 import BadMessage, ResponseHead
 from proxy.replay.access import NearestIndex, ReadableCaptures

@@ -15,8 +15,8 @@ from typing import Final
 
 from archive.dates import Micros, parse_date
 from archive.storage.storage import StorageError
-from archive.warc.member_reader import WarcError
-from archive.warc.request_query import MAX_BODY, MAX_QUERY, asked_query
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.records.request_query import MAX_BODY, MAX_QUERY, asked_query
 from dedupdb.captures.schema import CapturesError
 from proxy.delivery.delivery import Client
 from proxy.fetch.contracts import NeverUpgraded

@@ -18,7 +18,7 @@ from hashlib import sha1
 from typing import Any, Final
 
 from archive.storage.storage import StorageError
-from archive.warc.member_reader import WarcError
+from archive.warc.reading.member_reader import WarcError
 from dedupdb.captures.schema import CapturesError
 from proxy.delivery.delivery import Client
 from proxy.fetch.incoming_request import IncomingRequest

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from archive import crawl_log
 from archive.capture import Capture
+from archive.repairs import is_repair
 from archive.settings.load import Settings, SettingsError
 from proxy.extend import Addon, Asked, Block, Decision, Rewrite
 from proxy.origins.egress import parse
@@ -201,6 +202,8 @@ def rewritten(spec: SessionSpec, change: Rewrite) -> SessionSpec:
         facts["collection"] = change.collection
     if change.job is not None:
         check_text("job", change.job)
+        if is_repair(change.job):
+            raise Refused(400, f"job = {change.job!r} names a repair; write another name")
         facts["job"] = change.job
     if change.egress is not None:
         parse(change.egress)

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, quote_plus
@@ -31,35 +32,66 @@ _MOST: Final = 10
 _MOST_FORM: Final = 65_536
 _MOST_VALUES: Final = 1_000
 _MOST_SEARCHED: Final = 524_288
-"""Bytes of the beginning of a response that are read and searched: some milliseconds for each secret."""
+"""Bytes of the beginning of a response that are read and searched."""
 _NO_TEXT: Final = ("image/", "audio/", "video/", "font/", "application/zip", "application/pdf")
 _SHORTEST_BASE64: Final = 7
 _ESCAPE: Final = re.compile(r"%[0-9A-F]{2}")
 _FOLDED: Final = re.compile(rb"\r?\n(?![ \t])")
 
 
+_MANY: Final = 4
+"""Spellings for which a search for what they have in common comes first."""
+_PLAIN: Final = re.compile(rb"[A-Za-z0-9]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Spellings:
+    """The spellings of one secret. `run` is in all that are escaped, since escapes leave letters and digits alone."""
+
+    run: bytes
+    escaped: tuple[bytes, ...]
+    in_base64: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, secret: str) -> _Spellings:
+        raw = secret.encode("utf-8", "replace")
+        escaped = tuple(_escaped(secret))
+        run = max(_PLAIN.findall(raw), key=len) if len(escaped) >= _MANY else b""
+        return cls(run, escaped, tuple(_in_base64(raw)))
+
+    def are_in(self, searched: bytes) -> bool:
+        """Return whether one of the spellings is found. A text without the run has none of the escaped ones."""
+        if self.run in searched and any(each in searched for each in self.escaped):
+            return True
+        return any(each in searched for each in self.in_base64)
+
+
 class TypedSecrets:
-    """The secrets that were typed in one session, in the spellings that a response may have."""
+    """The secrets that were typed in one session, in the spellings that a response may have.
+
+    One thread learns secrets, and any thread may search for them.
+    """
 
     __slots__ = ("_spellings",)
 
     def __init__(self) -> None:
-        self._spellings: dict[str, tuple[bytes, ...]] = {}
+        self._spellings: dict[str, _Spellings] = {}
 
     def learn(self, request: Message, redaction: Redaction) -> None:
         """Remember the values of the secret fields of a request."""
         for secret in islice(_values(request, redaction), 2 * _MOST):
             if SHORTEST <= len(secret) <= _LONGEST and secret not in self._spellings:
-                self._spellings[secret] = tuple(_spellings(secret))
+                self._spellings[secret] = _Spellings.of(secret)
                 if len(self._spellings) > _MOST:
                     del self._spellings[next(iter(self._spellings))]
 
     def is_shown_by(self, response: Message) -> bool:
         """Return whether the head, or the beginning of the text, of a response shows one of the secrets."""
-        if not self._spellings:
+        known = tuple(self._spellings.values())  # the other thread may learn one meanwhile
+        if not known:
             return False
         searched = response.head + _text(response)
-        return any(spelling in searched for found in self._spellings.values() for spelling in found)
+        return any(each.are_in(searched) for each in known)
 
 
 def _values(request: Message, redaction: Redaction) -> Iterator[str]:
@@ -146,8 +178,8 @@ def _fields(lines: bytes) -> dict[str, bytes]:
     return found
 
 
-def _spellings(secret: str) -> set[bytes]:
-    """Return the secret as it may stand in a response: plain, and by the escapes of URLs, HTML, JSON and base64."""
+def _escaped(secret: str) -> set[bytes]:
+    """Return the secret as it may stand in a response: plain, and by the escapes of URLs, HTML and JSON."""
     quoted = {quote(secret, safe=""), quote(secret), quote(secret, safe="!'()*~"), quote_plus(secret)}
     quoted |= {_ESCAPE.sub(lambda found: found[0].lower(), each) for each in quoted}
     in_html = {html.escape(secret), html.escape(secret, quote=False)}
@@ -159,7 +191,7 @@ def _spellings(secret: str) -> set[bytes]:
     found |= {each.encode("ascii", "xmlcharrefreplace") for each in in_html}
     with suppress(UnicodeEncodeError):
         found.add(secret.encode("cp1252"))
-    return found | set(_in_base64(secret.encode("utf-8", "replace")))
+    return found
 
 
 def _in_base64(raw: bytes) -> Iterator[bytes]:

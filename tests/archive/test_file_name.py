@@ -10,8 +10,8 @@ from support.archive.exchanges import exchange, keep
 
 from archive.names.file_name import DEFAULT_TEMPLATE, FIELDS, FOLDER_FIELDS, checked_folder, checked_template, warc_name
 from archive.settings.load import SettingsError, load
-from archive.warc.reader import read_record
-from archive.warc.writer import WarcWriter
+from archive.warc.reading.reader import read_record
+from archive.warc.writing.writer import WarcWriter
 
 
 def name(template: str, serial: int = 3) -> str:

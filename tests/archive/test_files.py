@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import pytest
 from support.stores.few_files import room_for_few_files
 
-from archive.files import free_bytes, free_inodes, replacement, write_all, write_once
+from archive.files import drop_torn_line, free_bytes, free_inodes, replacement, write_all, write_once
 
 MOST_AT_ONCE = os.sysconf("SC_IOV_MAX")
 
@@ -161,6 +161,15 @@ def test_the_rest_of_a_short_write_follows(tmp_path: Path, monkeypatch: pytest.M
         write_all(file.fileno(), pieces)
 
     assert (tmp_path / "file").read_bytes() == b"".join(pieces)
+
+
+@pytest.mark.parametrize("torn", [b"", b"x", b"x" * 65_536, b"x" * 200_000, bytes(70_000)])
+@pytest.mark.parametrize("whole", [b"", b"\n", b"one\ntwo\n"])
+def test_a_torn_line_is_dropped_whatever_its_length(tmp_path: Path, whole: bytes, torn: bytes) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(whole + torn)
+    drop_torn_line(path)
+    assert path.read_bytes() == whole
 
 
 def test_free_bytes_are_those_for_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

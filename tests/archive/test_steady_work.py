@@ -17,7 +17,7 @@ from archive.steady_work import SteadyWork
 ROOT: Final = Path(__file__).resolve().parents[2]
 FOLDERS: Final = ("admin", "archive", "dedupdb", "frontier", "proxy", "browsers")
 KNOWN: Final = {
-    "admin/jobs/seed_queueing.py": "SteadyWork",
+    "admin/jobs/crawling/seed_queueing.py": "SteadyWork",
     "admin/collections/tasks/work.py": "ends the process with its parent",
     "admin/collections/tasks/worker.py": "SteadyWork",
     "admin/commands/processes/roles.py": "the CDX server, whose loop outlives errors; Uploader.run, whose look catches",
@@ -25,7 +25,7 @@ KNOWN: Final = {
     "admin/commands/processes/site.py": "the site's event loop, which outlives errors",
     "admin/commands/processes/view.py": "the viewer's event loop, which outlives errors",
     "admin/commands/qa.py": "tells the progress of a command, and ends with it",
-    "admin/qa/mending.py": "SteadyWork",
+    "admin/qa/workers/mending.py": "SteadyWork",
     "admin/demo": "the demonstration's own web site",
     "admin/fleet/child.py": "ends the process with its parent",
     "admin/fleet/memory.py": "calls the allocator alone",

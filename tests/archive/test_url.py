@@ -61,6 +61,7 @@ CANONICAL = [
     ("http://example.com/ü", "http://example.com/%C3%BC"),
     ("http://example.com/%c3%bc%7E", "http://example.com/%c3%bc%7E"),
     ("http://example.com/100%", "http://example.com/100%"),
+    ("http://example.com/%2525252e%252e/%25%32%65", "http://example.com/%2525252e%252e/%25%32%65"),
     ("http://example.com/\"<>`{}^|'", "http://example.com/%22%3C%3E%60%7B%7D%5E|'"),
     ("http://example.com/?\"<>`{}^|'", "http://example.com/?%22%3C%3E`{}^|%27"),
     ("http://example.com/\x00\x1f\x7f", "http://example.com/%00%1F%7F"),

@@ -12,10 +12,10 @@ from archive.names import warc_paths
 from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings, load
 from archive.warc import cdxj
-from archive.warc.check import check
-from archive.warc.reader import read_record
-from archive.warc.repair import RepairOutcome, repair
-from archive.warc.writer import WarcWriter
+from archive.warc.reading.reader import read_record
+from archive.warc.upkeep.check import check
+from archive.warc.upkeep.repair import RepairOutcome, repair
+from archive.warc.writing.writer import WarcWriter
 
 
 @pytest.fixture

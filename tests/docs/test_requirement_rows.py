@@ -22,10 +22,10 @@ class Row(NamedTuple):
 
 
 def rows(page: str) -> list[Row]:
-    """Return the rows of the last table of a page."""
+    """Return the rows of the tables of a page whose names are of requirements or of bad input."""
     found = []
     for line in page.splitlines():
-        if not re.match(r"\| [NJH]\d+ \|", line):
+        if not re.match(r"\| [NJHB]\d+ \|", line):
             continue
         name, _, place, tests, *_ = (cell.strip() for cell in line.strip("| ").split(" | ", 4))
         named = re.findall(r"`([^`]+)` ([^;]+)", tests)
@@ -37,7 +37,7 @@ def test_each_requirement_has_one_row_in_order() -> None:
     assert [row.name for row in rows(PAGE)] == [f"N{number}" for number in range(1, 77)]
     assert [row.name for row in rows(CRAWLS)] == [f"J{number}" for number in (*range(14, 37), 40, 42, 45)] + [
         f"H{number}" for number in (*range(1, 15), *range(18, 22))
-    ]
+    ] + [f"B{number}" for number in range(1, 13)]
 
 
 @pytest.mark.parametrize("row", [*rows(PAGE), *rows(CRAWLS)], ids=lambda row: row.name)

@@ -28,7 +28,7 @@ from admin.models.capture_tables import CaptureState
 from admin.models.database import Database, open_database
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import load
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 from bench.process import our_command, source_environment
 from dedupdb.captures.schema import CAPTURES, open_engine, reading
 

@@ -18,7 +18,7 @@ from support.processes.waiting import until
 from support.web.site_server import PASSWORD
 
 from archive.settings.load import load
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.schema import CAPTURES, open_engine, reading
 

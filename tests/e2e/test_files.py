@@ -8,8 +8,8 @@ import pytest
 from support.browsers.finished_crawl import Harvest
 from support.browsers.garden_crawl import archive_dir, captures, fetched
 
-from archive.warc.check import check
-from archive.warc.reader import read_record
+from archive.warc.reading.reader import read_record
+from archive.warc.upkeep.check import check
 
 pytestmark = pytest.mark.browser
 

@@ -13,7 +13,7 @@ from support.browsers.garden_crawl import END_SECONDS, archive_dir, crawling, fe
 from support.processes.machine_needs import redis_server
 
 from admin.demo.garden import GardenSite
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 
 @pytest.mark.timeout(300)

@@ -12,18 +12,18 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
 from support.admin.harvesters import FAST
 from support.origins.many_sites import ManySites
 from support.processes.ghostfleet_command import Command
 from support.processes.waiting import until
+from support.web.axe_pages import serious
 from support.web.site_server import PASSWORD
 from warcio.archiveiterator import ArchiveIterator
 
 from archive import crawl_log
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 from browsers.engines.chromium.executable import find_chromium
 
 pytestmark = pytest.mark.browser
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.browser
 FREE_PORTS: Final = ("--port", "0", "--proxy-port", "0", "--replay-port", "0", "--view-port", "0")
 QUICK: Final = {**FAST, "GHOSTFLEET_GENERATION__PERIOD_SECONDS": "0.5", "GHOSTFLEET_GENERATION__LEASE_SECONDS": "3"}
 MANY: Final = 1_000
-SOME: Final = 100
+SOME: Final = 20
 HOUR: Final = 3_600
 SLOW: Final = "slow-news.org"
 
@@ -130,7 +130,7 @@ def test_a_person_harvests_many_domains_and_sees_a_page_in_replay(
             statistics_are_those_of_the_crawl_log(person, tmp_path / "home", number)
         domains = person.told(f"/jobs/{snapshot['id']}/domains", limit=1)
         assert domains["total"] == count + 1
-        every_page_is_accessible(person)
+        every_page_opens(person, is_checked=count == MANY)
         session = open_in_replay(person)
         sites.stop()
         sees_the_archive(browser, session, "http://www.gf0007.org/", "This is www.gf0007.org")
@@ -245,9 +245,13 @@ def crawl_log_of(path: Path) -> list[str]:
     raise AssertionError(f"{path} has no crawl.log")
 
 
-def every_page_is_accessible(person: Person) -> None:
-    """Each page of the site that a link leads to, one for each kind of address."""
-    seen, waiting, found = set(), ["/"], []
+def every_page_opens(person: Person, *, is_checked: bool) -> None:
+    """Open each page of the site that a link leads to, one for each kind of address, and check it with axe if asked.
+
+    `tests/admin/site` checks the pages with axe each time.
+    """
+    seen: set[str] = set()
+    waiting, found = ["/"], list[str]()
     while waiting:
         path = waiting.pop(0)
         shape = re.sub(r"\d+|(?<=/domains/)[^/?]+\.org|(?<=offset=)\d+", "*", path.partition("?")[0])
@@ -257,12 +261,7 @@ def every_page_is_accessible(person: Person) -> None:
         answer = person.tab.goto(person.address + path)
         assert answer is not None
         assert answer.ok, f"{path}: {answer.status}"
-        violations = Axe().run(person.tab).response["violations"]
-        found += [
-            f"{path}: {each['id']}: {each['nodes'][0]['html'][:200]}"
-            for each in violations
-            if each["impact"] in ("serious", "critical")
-        ]
+        found += serious(person.tab, path) if is_checked else []
         links = person.tab.eval_on_selector_all("a[href]", "each => each.map(a => a.getAttribute('href'))")
         waiting += [link for link in links if link.startswith("/") and not is_left_out(link)]
     assert found == []

@@ -3,6 +3,9 @@
 The bounds: each kill may cost one more visit of each page that was being visited at that moment, and after a kill of
 Redis also of the pages that were finished within its last two seconds, since `appendfsync everysec` may lose those.
 Politeness is never broken: the origin itself writes down when each request came.
+
+With a Redis Cluster, the server that has the job is killed, and either starts again or is replaced by its replica. The
+crawl says in one line that it waits.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import random
 import signal
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,9 +26,10 @@ import pytest
 from support.browsers.garden_crawl import COLLECTION, QUICK, fetched
 from support.processes.machine_needs import redis_server
 from support.processes.waiting import until
+from support.stores.redis_cluster import RedisCluster
 
 from archive.warc.check import check
-from bench.crawl_site import DOMAIN, SiteProcess, SiteVisit, read_visits
+from bench.crawls.crawl_site import DOMAIN, CrawlSite, SiteProcess, SiteVisit, read_visits
 from bench.process import our_command, source_environment, tree
 
 ADDRESS: Final = "127.0.0.83"
@@ -35,6 +39,12 @@ CLOCK: Final = 0.01
 WORKERS: Final = 8
 VICTIMS: Final = ("worker-", "worker-", "proxy-", "redis-server", "redis-keeper", "indexer-", "command")
 KEPT_SECONDS: Final = 2.0
+SERVER: Final = "server of the cluster"
+WAITS: Final = "waiting for Redis: "
+
+
+type Killer = Callable[[Path], None]
+"""Kills the server of the cluster that has the job. The path is the file with what the command says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +73,45 @@ def test_no_page_is_lost_and_no_host_is_hurried_by_kills(
         seeds = tmp_path / "seeds.txt"
         seeds.write_text("\n".join(server.site.seeds), "utf-8")
         done = _crawl(home, seeds, tmp_path / "visits", [Kill(draw.choice(VICTIMS), at) for at in plan])
-    visits = read_visits(tmp_path / "visits")
-    print(f"{len(visits)} visits of {pages} pages, {len(done)} kills: {Counter(kill.victim for kill in done)}")
+    _assert_whole(server.site, home, tmp_path / "visits", done)
 
-    expected = {server.site.url(host, page) for host in range(hosts) for page in range(server.site.pages_of(host))}
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("replicas", [0, 1], ids=["comes back", "is replaced"])
+def test_a_crawl_outlives_the_server_of_a_cluster_that_has_its_job(replicas: int, home: Path, tmp_path: Path) -> None:
+    pages, hosts = 240, 24
+    with RedisCluster(tmp_path / "redis", replicas=replicas) as cluster, _site(pages, hosts, tmp_path / "v") as site:
+        shard = next(name for name in map(str, range(100)) if cluster.owner(f"gf:{{{name}}}:") == 0)
+
+        def kill(said: Path) -> None:
+            before = said.read_text("utf-8").count(WAITS)
+            cluster.servers[0].kill()
+            until(lambda: said.read_text("utf-8").count(WAITS) > before, what="the line about Redis", within=90)
+            if not replicas:
+                cluster.servers[0].start()
+
+        seeds = tmp_path / "seeds.txt"
+        seeds.write_text("\n".join(site.site.seeds), "utf-8")
+        named = f"{cluster.url},127.0.0.1:{cluster.servers[-1].port}"
+        settings = {"GHOSTFLEET_REDIS__URL": named, "GHOSTFLEET_FRONTIER__SHARD": shard}
+        plan = [Kill("worker-", 40), Kill(SERVER, 80), Kill("command", 140), Kill("proxy-", 180)]
+        done = _crawl(home, seeds, tmp_path / "v", plan, settings, kill)
+    said = (tmp_path / "said").read_text("utf-8")
+    assert said.count(WAITS) == 1, said
+    _assert_whole(site.site, home, tmp_path / "v", done)
+
+
+def _assert_whole(site: CrawlSite, home: Path, written: Path, kills: list[Kill]) -> None:
+    """Each page was captured, none was visited more often than the kills explain, and no host was hurried."""
+    visits = read_visits(written)
+    expected = {site.url(host, page) for host in range(site.hosts) for page in range(site.pages_of(host))}
+    print(
+        f"{len(visits)} visits of {len(expected)} pages, {len(kills)} kills: {Counter(each.victim for each in kills)}"
+    )
     assert expected - {capture.url for capture in fetched(home) if capture.status == 200} == set()
     assert list(check(home / "collections" / COLLECTION / "archive")) == []
-    _assert_bounds(visits, done, pages)
+    _assert_bounds(visits, kills, len(expected))
     _assert_polite(visits)
 
 
@@ -79,7 +121,7 @@ def _assert_bounds(visits: list[SiteVisit], kills: list[Kill], pages: int) -> No
     again = len(visits) - pages
     kept = 0
     for kill in kills:
-        if kill.victim in ("redis-server", "redis-keeper", "command"):
+        if kill.victim in ("redis-server", "redis-keeper", "command", SERVER):
             end = visits[min(kill.requests, len(visits) - 1)].time
             kept += sum(end - KEPT_SECONDS <= visit.time <= end for visit in visits)
     bound = WORKERS * len(kills) + kept
@@ -98,16 +140,28 @@ def _assert_polite(visits: list[SiteVisit]) -> None:
     assert {host: gap for host, gap in gaps.items() if gap < DELAY - CLOCK} == {}
 
 
-def _crawl(home: Path, seeds: Path, visits: Path, plan: list[Kill]) -> list[Kill]:
+def _crawl(
+    home: Path,
+    seeds: Path,
+    visits: Path,
+    plan: list[Kill],
+    settings: Mapping[str, str] | None = None,
+    kill_server: Killer | None = None,
+) -> list[Kill]:
     """Run the command to its end, again after each kill of the command itself. Return the kills."""
     left, done = list(plan), list[Kill]()
     while True:
-        with _command(home, seeds) as crawl:
+        with _command(home, seeds, settings or {}) as crawl:
             while left:
                 at, victim = left[0].requests, left[0].victim
                 until(lambda at=at: _requests(visits) >= at or crawl.poll() is not None, what="requests", within=900)  # type: ignore[misc]
                 if crawl.poll() is not None:
                     break
+                if victim == SERVER and kill_server is not None:
+                    kill_server(home.parent / "said")
+                    done.append(Kill(victim, _requests(visits)))
+                    del left[0]
+                    continue
                 if not (found := _processes(crawl.pid, home, victim)):
                     # The victim of an earlier kill is not back yet.
                     until(lambda: _processes(crawl.pid, home, victim) or crawl.poll() is not None, what=victim)  # noqa: B023
@@ -126,13 +180,13 @@ def _crawl(home: Path, seeds: Path, visits: Path, plan: list[Kill]) -> list[Kill
 
 
 @contextmanager
-def _command(home: Path, seeds: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _command(home: Path, seeds: Path, settings: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     job = ("--collection", COLLECTION, "--job", "campaign", "--scope", "host", "--delay", str(DELAY))
     fetch = ("--allow-private", "--resolve", f"*.{DOMAIN}={ADDRESS}", "--workers", str(WORKERS))
     with (home.parent / "said").open("ab") as said:
         process = subprocess.Popen(
             our_command("crawl", "--seeds-file", str(seeds), "--home", str(home), *job, *fetch),
-            env={**source_environment(), **QUICK},
+            env={**source_environment(), **QUICK, **settings},
             stdout=said,
             stderr=said,
         )

@@ -10,7 +10,7 @@ from support.processes.machine_needs import redis_server
 from support.processes.waiting import until
 
 from admin.demo.garden import GardenSite
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 
 @pytest.mark.timeout(300)

@@ -24,7 +24,7 @@ from support.processes.ghostfleet_command import processes_of
 from support.processes.machine_needs import redis_server
 from support.processes.waiting import until
 
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 from bench.process import our_command, source_environment
 
 pytestmark = pytest.mark.browser

@@ -24,9 +24,10 @@ from support.web.site_server import RunningSite, running_site
 from admin.models.database import open_database
 from admin.models.people_tables import Role
 from admin.models.qa_tables import QaPageState, QaSession, QaState
-from admin.qa import repairs, sessions
+from admin.qa import sessions
 from admin.qa.leases import QA
-from admin.qa.report import report_page
+from admin.qa.reviewing import repairs
+from admin.qa.reviewing.report import report_page
 from admin.qa.sessions import NewQaSession, QaPageView
 from archive.settings.load import Settings, load
 from bench.process import our_command, source_environment

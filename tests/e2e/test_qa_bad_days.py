@@ -18,10 +18,11 @@ from support.processes.waiting import until
 from admin.collections.reader_misses import MissCollector
 from admin.models.database import Database, open_database
 from admin.models.qa_tables import QaPageState, QaSession, QaState
-from admin.qa import missed_urls, repairs, sessions
+from admin.qa import sessions
 from admin.qa.leases import QA
-from admin.qa.missed_urls import MissRepair
-from admin.qa.repairs import RepairPartView
+from admin.qa.reviewing import missed_urls, repairs
+from admin.qa.reviewing.missed_urls import MissRepair
+from admin.qa.reviewing.repairs import RepairPartView
 from admin.qa.sessions import NewQaSession, QaPageView
 from archive.settings.load import load
 from bench.process import our_command, source_environment, tree

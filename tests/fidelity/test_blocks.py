@@ -17,7 +17,7 @@ from support.origins.raw_origin import RawOrigin, certificate_authority, server_
 from support.proxy.running_proxy import ROUTES, Route, RunningProxy, request
 
 from archive.warc import cdxj
-from archive.warc.check import Level, check
+from archive.warc.upkeep.check import Level, check
 
 ADDRESS = "127.0.1.21"
 CASES = [pytest.param(odd, route, id=f"{odd.name}-{route}") for odd in RESPONSES for route in ROUTES]

@@ -13,7 +13,7 @@ from support.origins.raw_origin import RawOrigin, Send, response
 from support.proxy.running_proxy import RunningProxy
 
 from archive.digest import Algorithm
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 ADDRESS = "127.0.1.77"
 BODY = page(b"/page", 5000)

@@ -73,7 +73,7 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, Path]
 
 @pytest.fixture
 def proxy(tmp_path: Path, tls: tuple[ssl.SSLContext, Path]) -> Iterator[RunningProxy]:
-    with RunningProxy(tmp_path / "home", {"proxy.upstream_ca": tls[1]}) as running:
+    with RunningProxy(tmp_path / "home", {"proxy.upstream_ca": tls[1]}, is_executed=True) as running:
         yield running
 
 

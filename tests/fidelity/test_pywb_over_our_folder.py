@@ -13,7 +13,7 @@ from support.proxy.running_proxy import RunningProxy
 
 from archive.capture import Original
 from archive.settings.load import Settings
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 from bench.peers import KINDS
 from bench.peers.peer import PeerUnavailable, wait_for_port
 from bench.process import free_port, stop

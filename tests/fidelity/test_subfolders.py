@@ -11,7 +11,7 @@ from support.processes.waiting import until
 from support.proxy.running_proxy import RunningProxy, credentials
 
 from archive.names.warc_paths import growing
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 ADDRESS = "127.0.1.78"
 

@@ -9,7 +9,7 @@ from support.origins.odd_responses import page
 from support.origins.raw_origin import RawOrigin, Send
 from support.proxy.running_proxy import RunningProxy
 
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 ADDRESS = "127.0.1.78"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"

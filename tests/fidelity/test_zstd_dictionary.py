@@ -10,8 +10,8 @@ from support.processes.waiting import until
 from support.proxy.running_proxy import RunningProxy, credentials
 
 from archive.names.warc_paths import warc_files
-from archive.warc.check import check
-from archive.warc.zstd_frame import DICTIONARY_MAGIC
+from archive.warc.compression.zstd_frame import DICTIONARY_MAGIC
+from archive.warc.upkeep.check import check
 
 ADDRESS = "127.0.1.80"
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from support.stores.real_frontier import PATIENT, Bench
+from support.stores.redis_outage import outage
 
-from frontier.definition.job import Job, Profile
-from frontier.definition.scope import Accepted, Candidate, Scope
+from frontier.definition.job import Job, Profile, Seed
+from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
 from frontier.definition.seeds import SeedFile
 from frontier.lease import JobFinished, Lease, Pause
 from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
+from frontier.store import FrontierUnavailable
 
 
 def _file(path: Path, count: int) -> SeedFile:
@@ -152,3 +157,44 @@ def test_a_job_without_open_seeds_finishes(bench: Bench, tmp_path: Path) -> None
     while isinstance(claim := frontier.claim("w"), Lease):
         frontier.finish(claim, VisitOutcome(200, bytes=1))
     assert isinstance(claim, JobFinished)
+
+
+def _follow(_: Bench, frontier: Frontier) -> None:
+    frontier.follow_seed("http://late.example/")
+
+
+def _add_seed(_: Bench, frontier: Frontier) -> None:
+    frontier.add_seeds([Seed(url="http://late.example/")])
+
+
+def _open_again(bench: Bench, frontier: Frontier) -> None:
+    seeds = ["http://example.org/", "http://late.example/"]
+    other = Frontier(bench.url, Job.of(frontier.job.name, "garden", seeds, frontier.job.profile), PATIENT)
+    bench.keep(other)
+    other.open_job()
+
+
+def _reject(_: Bench, frontier: Frontier) -> None:
+    frontier.add_reject("/b")
+
+
+@pytest.mark.parametrize("is_answer_lost", [False, True], ids=["command-lost", "answer-lost"])
+@pytest.mark.parametrize("change", [_follow, _add_seed, _open_again, _reject])
+def test_workers_learn_a_change_of_the_scope_at_whichever_command_redis_was_away(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, change: Callable[[Bench, Frontier], None], is_answer_lost: bool
+) -> None:
+    """The change is made once more after the outage, as workers and people do."""
+    for place in itertools.count(1):
+        host = f"host{place}.example" if change is _reject else "late.example"
+        first = bench.frontier(f"http://host{place}.example/", name=f"job{place}", profile=Profile(scope="host"))
+        worker = bench.again(first)
+        before, after = (Candidate(f"http://{host}/{path}", "L", depth=1) for path in ("a", "b"))
+        assert isinstance(worker.add([before])[0], Accepted) is (change is _reject)
+        with outage(monkeypatch, place, is_answer_lost=is_answer_lost) as begun, suppress(FrontierUnavailable):
+            change(bench, first)
+        if not begun.has_begun:
+            assert place > 1, "an outage began at each of the commands"
+            return
+        change(bench, first)
+        assert isinstance(worker.claim("w"), Lease)
+        assert isinstance(worker.add([after])[0], Rejected) is (change is _reject), f"command {place}"

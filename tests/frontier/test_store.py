@@ -158,6 +158,7 @@ def test_a_job_lives_in_one_slot_of_a_cluster(tmp_path: Path) -> None:
     with RedisCluster(tmp_path) as cluster:
         for shard in ("0", "1", "2", "3"):
             _a_whole_job(cluster.url, PATIENT.model_copy(update={"shard": shard}))
+        _a_whole_job(cluster.url.replace("://", "://127.0.0.1:1,"), PATIENT)
 
 
 def _a_whole_job(redis_url: str, settings: FrontierSettings) -> None:

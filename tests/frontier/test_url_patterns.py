@@ -83,3 +83,12 @@ def test_the_report_of_a_job_counts_patterns_that_were_passed_over(bench: Bench)
     progress = frontier.reports.progress()
     assert progress.rejected == {SLOW_PATTERN: 1}
     assert [link.reason for link in frontier.reports.rejected()] == []
+
+
+def test_a_job_of_a_hundred_thousand_patterns_is_stored_and_decides() -> None:
+    profile = Profile(scope="any", exclude=tuple(rf"/trap{number}/\d+$" for number in range(100_000)))
+    scope = Scope(Job.model_validate_json(Job.of("j", "c", ["http://example.org/"], profile).model_dump_json()))
+    links = [Candidate(f"http://example.org/trap{number}/1", "L", depth=1) for number in (7, 99_999, 100_000)]
+    found = [scope.decide(link) for link in links]
+    assert [decision.reason for decision in found if isinstance(decision, Rejected)] == ["excluded", "excluded"]
+    assert isinstance(found[2], Accepted)

@@ -23,8 +23,8 @@ from admin.models.transaction import Right, Transaction
 from archive.capture import Capture
 from archive.settings.load import Settings
 from archive.storage.storage import StorageError
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import StoredRecord
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import StoredRecord
 from dedupdb.captures.finder import Finder
 
 PICTURES: Final = ("urn:viewAfterConsent:", "urn:view:", "urn:fullPage:", "urn:fullPageFinal:", "urn:thumbnail:")

@@ -9,8 +9,8 @@ from archive.capture import Capture
 from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
 from archive.storage.storage import StorageError
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import StoredRecord
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import StoredRecord
 from dedupdb.captures.validation import SAFE_NAME
 
 MOST_HEADER: Final = 32_768

@@ -35,7 +35,7 @@ from archive.program_name import command
 from archive.settings.load import Settings, load
 from archive.storage.storage import StorageError
 from archive.wacz.reader import PackageError
-from archive.warc.member_reader import WarcError
+from archive.warc.reading.member_reader import WarcError
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
 from dedupdb.index.indexer import Indexer

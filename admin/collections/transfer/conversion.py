@@ -30,12 +30,12 @@ from admin.collections.transfer.member_text import MemberText, Unreadable
 from archive.capture import Message
 from archive.settings.load import Settings
 from archive.version import SOFTWARE
-from archive.warc.header import check_values, field, whole_header
-from archive.warc.member_reader import MemberReader, WarcError
-from archive.warc.members import gzip_member
-from archive.warc.reader import read_record
-from archive.warc.record import Record, digest_of
-from archive.warc.warcinfo import CONFORMS_TO, FORMAT
+from archive.warc.reading.member_reader import MemberReader, WarcError
+from archive.warc.reading.reader import read_record
+from archive.warc.records.header import check_values, field, whole_header
+from archive.warc.records.record import Record, digest_of
+from archive.warc.records.warcinfo import CONFORMS_TO, FORMAT
+from archive.warc.writing.members import gzip_member
 
 MOST_DAMAGE: Final = 100
 """Behind so many places where reading began anew, the rest of a file is not read."""

@@ -14,9 +14,9 @@ from archive.dates import iso_date, iso_second, parse_date
 from archive.digest import Algorithm, hasher, labelled, parse
 from archive.http.chunked import PayloadReader
 from archive.http.http_message import parse_head
-from archive.warc.findings import KINDS, TRUNCATIONS
-from archive.warc.header import field
-from archive.warc.record import Record
+from archive.warc.records.header import field
+from archive.warc.records.record import Record
+from archive.warc.upkeep.findings import KINDS, TRUNCATIONS
 
 _ARC_FIELDS: Final = re.compile(r"(\S.*) (\S+) ([0-9]{8,17}) (\S+) ([0-9]{1,18})")
 _VERSION_FIELDS: Final = 5

@@ -22,7 +22,7 @@ from archive.dates import iso_date, now_micros
 from archive.files import sync_folder
 from archive.names.warc_paths import ENDINGS, SIDECAR_SUFFIX, WarcPaths
 from archive.warc import cdxj
-from archive.warc.member_reader import WarcError
+from archive.warc.reading.member_reader import WarcError
 
 MANIFEST: Final = "export.json"
 INCOMPLETE: Final = ".incomplete"

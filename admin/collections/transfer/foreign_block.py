@@ -9,10 +9,10 @@ from typing import Any, BinaryIO, Final
 
 from admin.collections.transfer.member_text import MemberText, Unreadable
 from archive.http.http_message import end_of_http_head
-from archive.warc.member_reader import READ_SIZE
-from archive.warc.reader import MAX_HTTP_HEAD
-from archive.warc.record import RECORD_END
-from archive.warc.record_end import HEAD_LOOKED_AT, LOOKED_AT, RecordEnd, beyond_declared, record_end
+from archive.warc.reading.member_reader import READ_SIZE
+from archive.warc.reading.reader import MAX_HTTP_HEAD
+from archive.warc.reading.record_end import HEAD_LOOKED_AT, LOOKED_AT, RecordEnd, beyond_declared, record_end
+from archive.warc.records.record import RECORD_END
 
 MAX_BLOCK: Final = 8 << 30
 """A record with a larger block is left out."""

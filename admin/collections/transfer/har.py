@@ -25,11 +25,11 @@ from archive.digest import hasher, labelled
 from archive.settings.load import Settings
 from archive.url import UrlError, canonical
 from archive.version import SOFTWARE
-from archive.warc.header import check_values, field, target_fields, whole_header
-from archive.warc.member_reader import WarcError
-from archive.warc.members import gzip_member
-from archive.warc.record import Record, digest_of
-from archive.warc.warcinfo import CONFORMS_TO, FORMAT
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.records.header import check_values, field, target_fields, whole_header
+from archive.warc.records.record import Record, digest_of
+from archive.warc.records.warcinfo import CONFORMS_TO, FORMAT
+from archive.warc.writing.members import gzip_member
 
 MOST_BYTES: Final = 600_000_000
 """Largest HAR file: it is JSON, which is read as a whole, and takes three times its size of memory."""

@@ -39,10 +39,10 @@ from archive.program_name import command
 from archive.settings.load import Settings
 from archive.wacz.reader import ForeignPackage, PackageError, packages_of
 from archive.warc import cdxj
-from archive.warc.check import SHARED_MEMBER, check
-from archive.warc.member_reader import WarcError
-from archive.warc.open_file import create_locked
-from archive.warc.rewrap import rewrap
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.upkeep.check import SHARED_MEMBER, check
+from archive.warc.upkeep.rewrap import rewrap
+from archive.warc.writing.open_file import create_locked
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.validation import acceptable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from archive.warc.member_reader import READ_SIZE, MemberReader
+from archive.warc.reading.member_reader import READ_SIZE, MemberReader
 
 MAX_FOREIGN_HEADER: Final = 1 << 18
 """A record with a longer header is left out."""

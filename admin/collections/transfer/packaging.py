@@ -46,10 +46,10 @@ from archive.wacz.package import PackageTitle, PackageWriter
 from archive.wacz.pages import ArchivedPage
 from archive.wacz.reader import read_pages
 from archive.wacz.signature import SigningKey
-from archive.warc.gzip_member import packed_stream
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import records
-from archive.warc.record import RECORD_END
+from archive.warc.compression.gzip_member import packed_stream
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import records
+from archive.warc.records.record import RECORD_END
 
 _COPY_SIZE: Final = 1 << 20
 _ZSTD: Final = ".warc.zst"

@@ -26,7 +26,7 @@ from archive.storage.storage import StorageError
 from archive.wacz.pages import ArchivedPage
 from archive.wacz.reader import read_pages
 from archive.warc import cdxj
-from archive.warc.member_reader import WarcError
+from archive.warc.reading.member_reader import WarcError
 from browsers.links.decoding import encoding_of, text_of
 
 logger = logging.getLogger(__name__)

@@ -18,8 +18,8 @@ from archive.dates import Micros, parse_date
 from archive.names.warc_paths import WarcPaths, closed, growing, sidecars
 from archive.url import UrlError
 from archive.warc import cdxj
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import records
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import records
 from dedupdb.captures.query import KeyRange, end_of, key_ranges
 
 _OF_A_PAGE: Final = re.compile(r"urn:[A-Za-z]+:(?=https?://)")

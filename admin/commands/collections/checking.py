@@ -15,7 +15,7 @@ from admin.units import counted
 
 if TYPE_CHECKING:
     from archive.settings.load import Settings
-    from archive.warc.check import FileProblem
+    from archive.warc.upkeep.check import FileProblem
 
 
 @click.command("check")
@@ -36,8 +36,8 @@ def check(home: Path | None, settings_file: Path | None, paths: tuple[str, ...],
       1  problems, or notes with --strict
       2  a file, folder or collection does not exist or can't be read
     """
-    from archive.warc.check import Level
-    from archive.warc.check import check as findings_of
+    from archive.warc.upkeep.check import Level
+    from archive.warc.upkeep.check import check as findings_of
 
     counts = dict.fromkeys(Level, 0)
     for path, missing in _to_check(home, settings_file, paths, as_json=as_json):
@@ -63,7 +63,7 @@ def _to_check(
 
     Prints how many WARC files a folder has. Raises InputError for a folder without any.
     """
-    from archive.warc.check import files_to_check
+    from archive.warc.upkeep.check import files_to_check
 
     for each in chosen:
         path: Path = Path(each)
@@ -83,7 +83,7 @@ def _collection_to_check(settings: Settings, name: str) -> tuple[Path, Sequence[
     """Return the collection's folder, and one problem for each file that has a sidecar and is not in the home."""
     from admin.fleet import home_folder
     from archive.names.warc_paths import ENDINGS, sidecars
-    from archive.warc.check import FileProblem
+    from archive.warc.upkeep.check import FileProblem
 
     if name not in (known := home_folder.collections(settings)):
         raise InputError(

@@ -59,9 +59,9 @@ def repair(home: Path | None, settings_file: Path | None, collections: tuple[str
     COLLECTION all collections of the home are repaired. A file that is being written is not changed. Exit code 1 when
     a file could not be repaired.
     """
-    from archive.warc.mend import mend
-    from archive.warc.repair import RepairOutcome, being_written
-    from archive.warc.repair import repair as repair_collection
+    from archive.warc.upkeep.mend import mend
+    from archive.warc.upkeep.repair import RepairOutcome, being_written
+    from archive.warc.upkeep.repair import repair as repair_collection
 
     settings = load_settings(home, settings_file)
     failed = False
@@ -131,7 +131,7 @@ def _open_files(settings: Settings) -> tuple[int, int]:
     """Return how many WARC files of the home are being written, and how many a killed process left open."""
     from admin.fleet import home_folder
     from archive.names.warc_paths import growing
-    from archive.warc.repair import being_written
+    from archive.warc.upkeep.repair import being_written
 
     names = home_folder.collections(settings)
     written = sum(len(being_written(settings, name)) for name in names)
@@ -174,8 +174,8 @@ def dictionary(
     dictionary. Each such file contains the dictionary, so FILE may be deleted when the setting is removed.
     """
     from archive.names.warc_paths import growing, warc_files
-    from archive.warc import dictionary as dictionaries
-    from archive.warc.member_reader import WarcError
+    from archive.warc.reading.member_reader import WarcError
+    from archive.warc.writing import dictionary as dictionaries
 
     settings = load_settings(home, settings_file)
     (name,) = chosen_collections(settings, (collection,))

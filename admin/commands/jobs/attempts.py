@@ -16,9 +16,9 @@ from admin.options import InputError, common
 from admin.units import counted, human_bytes
 
 if TYPE_CHECKING:
-    from admin.jobs.log_queries import FetchAttempt, LogAnswer
+    from admin.jobs.control.log_queries import FetchAttempt, LogAnswer
+    from admin.jobs.control.steering import FoundJob
     from admin.jobs.runs import Run
-    from admin.jobs.steering import FoundJob
     from frontier.links.log import LinkDecision
 
 _MOST_ROWS: Final = 10_000
@@ -84,8 +84,8 @@ def attempts(
     A failure is a row too, with its reason and the number of the try. The log is read from its end, as far as needed.
     NAME is the name of a job, or of a run (with its timestamp, as in `job list`).
     """
-    from admin.jobs.log_queries import AttemptQuery, read_codes
-    from admin.jobs.log_queries import attempts as in_log
+    from admin.jobs.control.log_queries import AttemptQuery, read_codes
+    from admin.jobs.control.log_queries import attempts as in_log
     from archive.rotated_log import log_exists
 
     if log is not None and not log_exists(log):
@@ -115,7 +115,7 @@ def links(
     The setting logs.links = "on" makes the workers write them. Without it only their counts and the last ten thousand
     are kept, as the reports have them. NAME is the name of a job, or of a run.
     """
-    from admin.jobs.log_queries import LinkQuery, link_decisions
+    from admin.jobs.control.log_queries import LinkQuery, link_decisions
     from archive.rotated_log import log_exists
     from frontier.links.log import FILE_NAME
 
@@ -138,7 +138,7 @@ COMMANDS: Final = (attempts, links)
 
 def _conditions(given: dict[str, Any]) -> dict[str, Any]:
     """Return the conditions of a query by the options. Raises ValueError."""
-    from admin.jobs.log_queries import UrlChoice
+    from admin.jobs.control.log_queries import UrlChoice
     from archive.rotated_log import LogPlace
 
     return {
@@ -162,7 +162,7 @@ def _moment(option: str, text: str) -> int | None:
 
 def _placed(target: FoundJob, collection: str, rows: Iterable[FetchAttempt]) -> Iterator[FetchAttempt]:
     """Yield the rows with the places of the capture index; as they are where the index can't be asked."""
-    from admin.jobs.log_queries import needs_place, with_places
+    from admin.jobs.control.log_queries import needs_place, with_places
     from dedupdb.captures.capture_index import Captures
     from dedupdb.captures.schema import CapturesError
 

@@ -1,4 +1,4 @@
-"""The command `crawl` turns its options into settings and a definition; `admin.jobs.crawl` does the work."""
+"""The command `crawl` turns its options into settings and a definition; `admin.jobs.crawling.crawl` does the work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from frontier.definition.sheets import present_visitor
 
 if TYPE_CHECKING:
     from admin.jobs.definition import Definition
-    from admin.jobs.summary import Summary
+    from admin.jobs.results.summary import Summary
     from archive.settings.load import Settings
 
 _DEFINITION: Final = ("visitor", "rendered_fraction", "rendering", "scope", "hops", "robots", "user_agent")
@@ -173,9 +173,9 @@ def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Sum
     from admin.fleet.home_folder import HomeError
     from admin.fleet.process import StartError, StartInterrupted
     from admin.fleet.sockets import PortError
-    from admin.jobs.crawl import Crawl
+    from admin.jobs.crawling.crawl import Crawl
     from admin.jobs.interrupts import Interrupts
-    from admin.jobs.progress import display_for
+    from admin.jobs.progress.display import display_for
     from admin.jobs.runs import RunError
     from frontier.definition.job import JobError
     from frontier.store import FrontierUnavailable
@@ -213,7 +213,7 @@ def _write_wacz(summary: Summary, settings: Settings, as_json: bool) -> bool:
 
 
 def _check_hook(url: str | None) -> None:
-    from admin.jobs.end_hooks import HookError, check_url
+    from admin.jobs.results.end_hooks import HookError, check_url
 
     try:
         if url:
@@ -226,7 +226,7 @@ def _run_end_hooks(summary: Summary, settings: Settings, command: str | None, ur
     """Run the command and POST the summary. Errors are printed and change neither state nor exit code."""
     if not (command or url):
         return
-    from admin.jobs.end_hooks import post, run_command
+    from admin.jobs.results.end_hooks import post, run_command
 
     facts = summary.as_json()
     errors = [run_command(command, facts, str(settings.home), seconds=settings.admin.on_end_seconds)] if command else []
@@ -258,8 +258,8 @@ def _fixed_delay(seconds: float | None) -> dict[str, Any]:
 
 
 def _definition(seeds: tuple[str, ...], flags: dict[str, Any], settings: Settings) -> Definition:
+    from admin.jobs.crawling.seed_queueing import SeedNotes
     from admin.jobs.definition import define, headers_of
-    from admin.jobs.seed_queueing import SeedNotes
     from frontier.definition.job import JobError
 
     try:

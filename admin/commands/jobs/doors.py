@@ -16,8 +16,8 @@ from admin.commands.jobs.steering import NotRunningError
 from admin.options import InputError, common, load_settings
 
 if TYPE_CHECKING:
-    from admin.jobs.feeding import FeedLook
-    from admin.jobs.steering import FoundJob
+    from admin.jobs.control.feeding import FeedLook
+    from admin.jobs.control.steering import FoundJob
     from archive.settings.load import Settings
 
 _JOB = click.option(
@@ -144,8 +144,8 @@ def _address(listen: str | None) -> dict[str, Any]:
 def _running(settings: Settings, name: str) -> Iterator[FoundJob]:
     """Yield the job of this name. Errors of the block that people can mend become InputError, exit code 2 or 6."""
     from admin.fleet import logs
+    from admin.jobs.control.steering import NoJob, NotRunning, find
     from admin.jobs.runs import RunError
-    from admin.jobs.steering import NoJob, NotRunning, find
     from frontier.store import FrontierUnavailable
 
     logs.to_stderr(settings.logs)

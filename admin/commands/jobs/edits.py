@@ -45,7 +45,7 @@ def edit(
     All workers obey from their next URL on, and the edits hold after a restart. Visits and pauses in progress end as
     they would have ended.
     """
-    from admin.jobs import queues
+    from admin.jobs.control import queues
     from frontier.definition.job import JobError
 
     if not changes and file is None:
@@ -75,7 +75,7 @@ def edits(home: Path | None, settings_file: Path | None, name: str, patch: bool,
     With --patch, the values in force are printed as a profile. Exit code 1 when an edit has removed lines of a list,
     which a patch can't do; they are named.
     """
-    from admin.jobs import queues
+    from admin.jobs.control import queues
     from frontier.definition.edits import patch_of
     from frontier.definition.heritrix.profile import yaml_text
 

@@ -84,7 +84,7 @@ def show(home: Path | None, settings_file: Path | None, name: str, as_json: bool
 
 def _lines(run: Run) -> Iterator[str]:
     """Yield the lines about one run for people: first what is missing, then the results."""
-    from admin.jobs.progress import clock
+    from admin.jobs.progress.display import clock
     from admin.jobs.states import MEANINGS
     from admin.units import counted, human_bytes
 
@@ -137,7 +137,7 @@ def _counted(run: Run) -> Run:
 
     if run.state.ended or not log_exists(run.crawl_log):
         return run
-    from admin.jobs.tally import JobTally, LogFollower
+    from admin.jobs.progress.tally import JobTally, LogFollower
 
     tally = JobTally()
     for line in LogFollower(run.crawl_log).lines():
@@ -168,7 +168,7 @@ def _print_table(runs: Sequence[Run]) -> None:
 
 
 def _row(run: Run, state: RunState) -> tuple[str, ...]:
-    from admin.jobs.progress import clock
+    from admin.jobs.progress.display import clock
     from admin.units import human_bytes
 
     started = state.started[:19].replace("T", " ") or "-"

@@ -17,8 +17,8 @@ from admin.options import CommandRefused, Duration, InputError, Size, common, lo
 from admin.units import counted
 
 if TYPE_CHECKING:
-    from admin.jobs.queues import HostContent, ImportCount
-    from admin.jobs.steering import FoundJob
+    from admin.jobs.control.queues import HostContent, ImportCount
+    from admin.jobs.control.steering import FoundJob
     from frontier.lease import Wait
     from frontier.queue import Frontier
     from frontier.queues.entry import QueueEntry
@@ -73,7 +73,7 @@ def list_hosts(home: Path | None, settings_file: Path | None, job: str | None, l
 
     DUE is the time until the next visit. VISITS are those in progress. FAILED are failed visits in a row.
     """
-    from admin.jobs.queues import host_queues
+    from admin.jobs.control.queues import host_queues
 
     with _frontier(home, settings_file, job) as (_, frontier):
         found = host_queues(frontier, limit)
@@ -101,7 +101,7 @@ def show(home: Path | None, settings_file: Path | None, job: str | None, host: s
 
     HOST has its port when that is not the default of the scheme. A URL of the host may be given, too.
     """
-    from admin.jobs.queues import host_content
+    from admin.jobs.control.queues import host_content
 
     with _frontier(home, settings_file, job) as (_, frontier):
         found = host_content(frontier, _host(host), limit)
@@ -132,7 +132,7 @@ def search(
 
     Exit code 1 when there is none.
     """
-    from admin.jobs import queues
+    from admin.jobs.control import queues
 
     shown = 0
     with _frontier(home, settings_file, job) as (_, frontier):
@@ -159,7 +159,7 @@ def export(
     The file has all of their state, also the cookies of redirects, so that only you can read it. With --seen, an
     import into another job also leaves out what this job has visited.
     """
-    from admin.jobs import queues
+    from admin.jobs.control import queues
 
     with _frontier(home, settings_file, job) as (target, frontier), _file_errors(file):
         found = queues.export(target, frontier, file, with_seen=with_seen)
@@ -184,7 +184,7 @@ def import_urls(
     URLs that the job knows already are counted and left alone. A line that can't be used is named with its number,
     and the rest goes on; the exit code is then 1.
     """
-    from admin.jobs import queues
+    from admin.jobs.control import queues
 
     with _frontier(home, settings_file, job) as (target, frontier), _file_errors(file):
         found = queues.import_file(target, frontier, file, any_scope=any_scope)
@@ -213,7 +213,7 @@ def delete(
     URLs that are being visited stay. URLs that are found later are queued again, if they are new; add a pattern to
     `exclude` of the profile, or to the rules of a harvest job, against those.
     """
-    from admin.jobs import queues
+    from admin.jobs.control import queues
 
     with _frontier(home, settings_file, job) as (target, frontier):
         if dry_run or not yes:
@@ -245,7 +245,7 @@ def add(
 
     One line per URL says whether it was queued, was known already, or was refused. Exit code 1 when one was refused.
     """
-    from admin.jobs import queues
+    from admin.jobs.control import queues
     from frontier.definition.job import Seed
     from frontier.definition.scope import Priority
 
@@ -264,7 +264,7 @@ def add(
 @click.option("--for", "seconds", type=Duration(), metavar="TIME", help="Such as 90s, 15m or 2h.  [until unblock]")
 def block(home: Path | None, settings_file: Path | None, job: str | None, host: str, seconds: float | None) -> None:
     """Visit a host no more, by no job of the same shard. Its URLs stay queued, and visits in progress are finished."""
-    from admin.jobs import queues
+    from admin.jobs.control import queues
 
     name = _host(host)
     with _frontier(home, settings_file, job) as (target, frontier):
@@ -277,7 +277,7 @@ def block(home: Path | None, settings_file: Path | None, job: str | None, host: 
 @click.argument("host")
 def unblock(home: Path | None, settings_file: Path | None, job: str | None, host: str) -> None:
     """End the block of a host; take a host back into the job that was set aside, for example after failures."""
-    from admin.jobs import queues
+    from admin.jobs.control import queues
 
     name = _host(host)
     with _frontier(home, settings_file, job) as (target, frontier):
@@ -302,7 +302,7 @@ def budget(
     Workers keep to the limits from their next claim on. A host that was set aside at its limit of pages goes on when
     that limit is raised.
     """
-    from admin.jobs import queues
+    from admin.jobs.control import queues
 
     given = dict(zip(_LIMITS, (pages, urls, bytes_, seconds, host_pages), strict=True))
     changes = {name: None if value == _NO_LIMIT else value for name, value in given.items() if value is not None}
@@ -345,8 +345,8 @@ def rebuild(
     operators are lost.
     """
     from admin.fleet.home_folder import HomeError
-    from admin.jobs.rebuild import rebuild as rebuild_job
-    from admin.jobs.steering import find
+    from admin.jobs.control.rebuild import rebuild as rebuild_job
+    from admin.jobs.control.steering import find
     from dedupdb.captures.schema import CapturesError
     from frontier.definition.job import JobError
     from frontier.private_redis.server import RedisProblem
@@ -372,8 +372,8 @@ def rebuild(
 @contextmanager
 def _frontier(home: Path | None, file: Path | None, job: str | None) -> Iterator[tuple[FoundJob, Frontier]]:
     """Yield a job and its frontier. Expected errors are raised as InputError, with exit code 2 or 6."""
-    from admin.jobs.queues import opened
-    from admin.jobs.steering import find, running_names
+    from admin.jobs.control.queues import opened
+    from admin.jobs.control.steering import find, running_names
     from frontier.definition.job import JobError
     from frontier.private_redis.server import RedisProblem
 
@@ -439,7 +439,7 @@ def _due(found: HostQueue) -> str:
 
 
 def _why(found: HostQueue) -> str:
-    from admin.jobs.progress import wait_text
+    from admin.jobs.progress.display import wait_text
 
     if found.aside:
         return f"set aside: {found.aside}"

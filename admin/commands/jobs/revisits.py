@@ -32,8 +32,8 @@ def show(home: Path | None, settings_file: Path | None, name: str, url: str, as_
 
     Exit code 1 when the job does not know the URL, 6 when the job is not running.
     """
-    from admin.jobs import steering
-    from admin.jobs.url_history import history_lines
+    from admin.jobs.control import steering
+    from admin.jobs.control.url_history import history_lines
 
     canonical_url = _canonical(url)
     with steering_errors():
@@ -56,7 +56,7 @@ def now(home: Path | None, settings_file: Path | None, name: str, urls: tuple[st
     A URL must be in the job's scope. The delay of its host and of its queue group still holds. Exit code 1 when a URL
     was refused.
     """
-    from admin.jobs import steering
+    from admin.jobs.control import steering
 
     wanted = tuple(dict.fromkeys(_canonical(url) for url in urls))
     with steering_errors():

@@ -17,7 +17,7 @@ from admin.options import InputError, common, load_settings
 from admin.units import counted
 
 if TYPE_CHECKING:
-    from admin.jobs.steering import FoundJob
+    from admin.jobs.control.steering import FoundJob
 
 NOT_RUNNING: Final = 6
 """Exit code when the job is not running."""
@@ -34,8 +34,8 @@ class NotRunningError(InputError):
 
 def complete_job(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the job names that begin with `incomplete`, for the shell; none when the settings can't be read."""
+    from admin.jobs.control.steering import names
     from admin.jobs.runs import RunError
-    from admin.jobs.steering import names
 
     try:
         settings = load_settings(ctx.params.get("home"), ctx.params.get("settings_file"))
@@ -67,7 +67,7 @@ def stop(home: Path | None, settings_file: Path | None, name: str, reason: str, 
     Visits in progress are finished and the reports are written; the job's state is then `stopped`. Run the crawl's
     command again to resume the job. NAME is the name of a job, or of a run (with its timestamp, as in `job list`).
     """
-    from admin.jobs import steering
+    from admin.jobs.control import steering
 
     with steering_errors():
         target = target_of(home, settings_file, name)
@@ -86,7 +86,7 @@ def pause(home: Path | None, settings_file: Path | None, name: str, reason: str)
 
     Visits in progress are finished, and no visit begins until `job resume`, even when the crawl is restarted.
     """
-    from admin.jobs import steering
+    from admin.jobs.control import steering
 
     with steering_errors():
         target = target_of(home, settings_file, name)
@@ -97,7 +97,7 @@ def pause(home: Path | None, settings_file: Path | None, name: str, reason: str)
 @_named
 def resume(home: Path | None, settings_file: Path | None, name: str) -> None:
     """Resume a paused job."""
-    from admin.jobs import steering
+    from admin.jobs.control import steering
 
     with steering_errors():
         target = target_of(home, settings_file, name)
@@ -113,7 +113,7 @@ def render_workers(home: Path | None, settings_file: Path | None, name: str, at_
     The command that runs the job starts further render workers within a second. Their number grows, and does not
     shrink until the job ends. Only pages with `rendering: asynchronous` are in this queue.
     """
-    from admin.jobs import steering
+    from admin.jobs.control import steering
 
     with steering_errors():
         target = target_of(home, settings_file, name)
@@ -130,7 +130,7 @@ def status(home: Path | None, settings_file: Path | None, name: str, as_json: bo
 
     Exit code 6 when the job is not running; one line says how it ended and which command resumes it.
     """
-    from admin.jobs import steering
+    from admin.jobs.control import steering
     from frontier.store import FrontierUnavailable
 
     seen, failures = False, 0
@@ -172,7 +172,7 @@ def add_seed(
 
     One line per seed says whether it was added, already known or refused. Exit code 1 when a seed was refused.
     """
-    from admin.jobs import steering
+    from admin.jobs.control import steering
     from frontier.definition.job import JobError, Seed
 
     try:
@@ -207,7 +207,7 @@ def groups(
     "shop *.example.org,192.0.2.0/24 parallel=1 delay=5", or list:FILE for a file in the folder `groups` of the home.
     All workers obey from their next URL on. Visits in progress are finished.
     """
-    from admin.jobs import steering
+    from admin.jobs.control import steering
     from frontier.definition.job import JobError
 
     if changes and removes:
@@ -234,7 +234,7 @@ COMMANDS: Final = (stop, pause, resume, status, add_seed, render_workers, groups
 
 def target_of(home: Path | None, settings_file: Path | None, name: str) -> FoundJob:
     """Return the job with this name. Raises NoJob."""
-    from admin.jobs.steering import find
+    from admin.jobs.control.steering import find
 
     return find(load_settings(home, settings_file), name)
 
@@ -242,8 +242,8 @@ def target_of(home: Path | None, settings_file: Path | None, name: str) -> Found
 @contextmanager
 def steering_errors() -> Iterator[None]:
     """Raise expected errors of the block as InputError, with exit code 2 or 6."""
+    from admin.jobs.control.steering import NoJob, NotRunning
     from admin.jobs.runs import RunError
-    from admin.jobs.steering import NoJob, NotRunning
     from frontier.store import FrontierUnavailable
 
     try:

@@ -189,7 +189,7 @@ def proxy_process(await_redis: bool, **given: Any) -> None:
     parent, settings = _begin(None, None, given, name)
     given["redis_url"] = _redis_url(given["redis_url"], settings)
     from archive.settings.load import SettingsError
-    from archive.warc.writer import KeepError
+    from archive.warc.writing.writer import KeepError
     from proxy.process.serve import ProcessContext, serve_process
 
     _await_redis(given["redis_url"] if await_redis else None)

@@ -20,7 +20,7 @@ from admin.harvester.crawl_process import OUTPUT_FILE
 from admin.harvester.documents.metadata_file import CDX, JSON, TEXT, MetadataPart
 from admin.harvester.documents.progress_log import FILE_NAME as PROGRESS_FILE
 from admin.harvester.job_folder import INFO_FILE, PROFILE_FILE, SEEDS_FILE, JobFolder
-from admin.jobs.operator_log import FILE_NAME as OPERATOR_LOG
+from admin.jobs.control.operator_log import FILE_NAME as OPERATOR_LOG
 from admin.jobs.runs import REPORT_FILE, STATE_FILE
 from admin.jobs.status_names import is_failure
 from archive import crawl_log
@@ -30,8 +30,8 @@ from archive.names.warc_paths import WarcPaths, sidecars
 from archive.rotated_log import log_size, open_log
 from archive.settings.load import Settings
 from archive.warc import cdx11, cdxj
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import read_record
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import read_record
 
 _LONGEST_EXCERPT: Final = 100_000_000
 """Bytes of one log file of the home that are kept with a job; of more, the last."""

@@ -23,10 +23,10 @@ from archive.rotated_log import open_log
 from archive.settings.load import Settings
 from archive.version import SOFTWARE
 from archive.warc import cdxj
-from archive.warc.derived import resource_record
-from archive.warc.members import gzip_member
-from archive.warc.record import RECORD_END, Record
-from archive.warc.warcinfo import warcinfo_record
+from archive.warc.records.derived import resource_record
+from archive.warc.records.record import RECORD_END, Record
+from archive.warc.records.warcinfo import warcinfo_record
+from archive.warc.writing.members import gzip_member
 
 type Group = Literal["setup", "reports", "logs", "index"]
 

@@ -33,7 +33,7 @@ from admin.harvester.running.operator_commands import (
 from admin.harvester.running.stillness import Stillness
 from admin.harvests.dispatch.reports import PendingCommand
 from admin.jobs.interrupts import Interrupts
-from admin.jobs.tally import LogFollower
+from admin.jobs.progress.tally import LogFollower
 from admin.models.errors import DatabaseRefused, IllegalState, NotFound, UseCaseError
 from archive import crawl_log
 from archive.dates import now_micros

@@ -18,10 +18,10 @@ from typing import Final
 
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import DomainResult
-from admin.jobs.ending import SeedEnd
-from admin.jobs.good_answers import has_good_answer
+from admin.jobs.progress.tally import is_novel, size_of
+from admin.jobs.results.ending import SeedEnd
+from admin.jobs.results.good_answers import has_good_answer
 from admin.jobs.states import SeedState
-from admin.jobs.tally import is_novel, size_of
 from admin.models.job_tables import StopReason
 from archive import crawl_log
 from archive.url import UrlError, ascii_host, host_of

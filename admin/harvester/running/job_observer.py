@@ -23,8 +23,8 @@ from archive.dates import Micros
 from archive.names.warc_paths import SIDECAR_SUFFIX, WarcPaths
 from archive.rotated_log import open_log
 from archive.warc import cdxj
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import read_record
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import read_record
 
 _SUBJECT: Final = "urn:thumbnail:"
 """Records of ghosts with a small picture of a page have this in front of the page's URL."""

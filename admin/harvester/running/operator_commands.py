@@ -10,7 +10,7 @@ from typing import Any, Final
 from admin.harvester.running.queue_questions import FoundUrls, history_of_url, urls_found, urls_of_host
 from admin.harvests.dispatch.reports import PendingCommand
 from admin.harvests.dispatch.steering import QUESTIONS, Verb
-from admin.jobs.queues import added, delete_matching
+from admin.jobs.control.queues import added, delete_matching
 from admin.units import counted
 from archive.json_text import compact_json
 from frontier.definition.job import JobError, Seed

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from admin.jobs.queues import host_content
-from admin.jobs.url_history import url_history
+from admin.jobs.control.queues import host_content
+from admin.jobs.control.url_history import url_history
 from frontier.queue import Frontier
 from frontier.queues.entry import ENTRY_STATES, QueueEntry
 from frontier.queues.url_search import SearchTimeOver, TimedSearch

@@ -27,8 +27,8 @@ from archive.capture import Capture
 from archive.settings.load import Settings
 from archive.storage.storage import StorageError
 from archive.url import UrlError, host_of
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import StoredRecord
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import StoredRecord
 from dedupdb.captures.schema import CAPTURES, reading, to_capture
 
 MOST_LINES: Final = 1_000

@@ -1,8 +1,13 @@
-"""A Redis Cluster has a URL of the form `cluster://[USER:PASSWORD@]HOST[:PORT]` that names any of its servers;
-`clusters://` uses TLS.
+"""A Redis Cluster has a URL of the form `cluster://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]` that names one or more
+of its servers; `clusters://` uses TLS. The first server that answers tells of all others.
 """
 
 from __future__ import annotations
+
+import re
+from typing import Final
+
+_PARTS: Final = re.compile(r"(\w+://(?:[^/?#]*@)?)([^/?#]*)(.*)", re.DOTALL)
 
 
 def is_cluster(url: str) -> bool:
@@ -10,6 +15,9 @@ def is_cluster(url: str) -> bool:
     return url.startswith(("cluster://", "clusters://"))
 
 
-def named_server(url: str) -> str:
-    """Return the URL of the one server that a cluster's URL names, as Redis clients write it."""
-    return url.replace("cluster", "redis", 1)
+def named_servers(url: str) -> list[str]:
+    """Return the URL of each server that a cluster's URL names, as Redis clients write it."""
+    parts = _PARTS.fullmatch(url.replace("cluster", "redis", 1))
+    assert parts, "is_cluster is True"
+    before, servers, after = parts.groups()
+    return [f"{before}{server}{after}" for server in servers.split(",")]

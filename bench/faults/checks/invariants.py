@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 from bench.faults.checks.check_input import CheckInput, digest, payload_of
 from bench.faults.checks.home_contents import DedupEntries, columns, rebuild
 from bench.faults.checks.records import WarcRecord, bare

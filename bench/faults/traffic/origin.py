@@ -17,7 +17,7 @@ from bench.faults.traffic.connection_reader import ConnectionBroken, ConnectionR
 from bench.faults.traffic.conversation import Conversation
 from bench.faults.traffic.site import answer, is_socket, upload
 from bench.faults.traffic.websocket import UnexpectedMessage, exchange_messages
-from bench.origin import write_certificate
+from bench.traffic.origin import write_certificate
 
 ADDRESS: Final = "127.0.1.41"
 _PIECE_PAUSE: Final = 0.02

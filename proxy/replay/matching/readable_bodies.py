@@ -1,7 +1,7 @@
 """A body that the index has in Base64 is read again: lines of JSON, JSON that the client compressed, and binary calls.
 
-The index writes names and values of forms and JSON texts alone (`archive.warc.request_query`). Other bodies differ at
-each visit when they have the time or a random number in them. Pure.
+The index writes names and values of forms and JSON texts alone (`archive.warc.records.request_query`). Other bodies
+differ at each visit when they have the time or a random number in them. Pure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import zlib
 from base64 import b64decode
 from typing import Final
 
-from archive.warc.request_query import asked_query
+from archive.warc.records.request_query import asked_query
 
 _BINARY: Final = "__wb_post_data="
 _MOST: Final = 65_536

@@ -9,9 +9,9 @@ from typing import Final
 from archive.capture import Capture
 from archive.http.http_message import Fields
 from archive.storage.record_store import RecordStore
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import StoredRecord
-from archive.warc.request_query import MAX_BODY
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import StoredRecord
+from archive.warc.records.request_query import MAX_BODY
 
 _REQUESTS_READ: Final = 24
 """Recorded requests that are read for one answer to a long body."""

@@ -38,7 +38,7 @@ from urllib.parse import unquote_plus
 from archive import url as urls
 from archive.capture import Capture
 from archive.dates import Micros, now_micros
-from archive.warc.request_query import asked_key
+from archive.warc.records.request_query import asked_key
 from proxy.replay.matching.dates_in_urls import DATE_MARK, MARK, first_date, marked
 from proxy.replay.matching.echoes import MOST, Echo, echo, echoes_between
 from proxy.replay.matching.picture_paths import sized

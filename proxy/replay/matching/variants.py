@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from archive.capture import Capture
 from archive.http.http_message import Fields
-from archive.warc.member_reader import WarcError
+from archive.warc.reading.member_reader import WarcError
 from proxy.protocol.http1 import FieldLines
 
 _LOOKED_AT: Final = 24

@@ -19,7 +19,7 @@ from typing import Final
 
 from archive.capture import Capture
 from archive.dates import Micros
-from archive.repairs import is_repair
+from archive.repairs import id_without_visit, is_repair
 from proxy.protocol.http1 import RequestHead
 
 _MOST_VISITS: Final = 2_000
@@ -48,6 +48,8 @@ class PageLoad:
     """The job that captured the document."""
     until: Micros | None = None
     """When the document was captured for the next time; None when it was not."""
+    captured_url: str = ""
+    """The URL of the document's capture; empty until the capture is chosen."""
     _counts: OrderedDict[Asked, int] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -55,7 +57,7 @@ class PageLoad:
         """Note the document's capture; `others` are all known captures of it."""
         later = [other.date for other in others if other.date > document.date]
         self.date, self.page_id, self.until = document.date, document.page_id, min(later, default=None)
-        self.job = document.job
+        self.job, self.captured_url = document.job, document.url
 
     def own(self, captures: Sequence[Capture]) -> list[Capture]:
         """Return the captures that were made in this visit of the document, in the order of their dates."""
@@ -72,12 +74,12 @@ class PageLoad:
         own.sort(key=lambda capture: capture.date)
         if self.page_id is not None and not is_named:
             return own  # a repair of this visit has its id
-        others = set[str]()
-        if not is_named:
-            others.update(each.page_id for each in captures if each.page_id and not is_repair(each.job))
+        page = self.within or self
         # A repair that captured the whole page mends no other visit by that.
-        made_by = (self.within or self).job
-        repairs = [each for each in own if _mends(each) and each.job != made_by and each.page_id not in others]
+        repairs = [each for each in own if _mends(each) and each.job != page.job]
+        if not is_named:
+            mine = (None, id_without_visit(page.captured_url))  # another id is that of another visit
+            repairs = [each for each in repairs if each.page_id in mine]
         return [each for each in repairs if each.job == repairs[-1].job] if repairs else own
 
     def next_place(self, asked: Asked, *, counts: bool) -> int:

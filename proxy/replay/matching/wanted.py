@@ -23,7 +23,7 @@ class WantedCapture:
     exchange: str = ""
     """The id of the exchange in log lines."""
     body: str | None = None
-    """The request's body as `archive.warc.request_query` writes it; None without a body."""
+    """The request's body as `archive.warc.records.request_query` writes it; None without a body."""
     body_sha256: str | None = None
     """The SHA-256 in hexadecimal digits of a body of which `body` has the beginning alone; None for other bodies."""
     fields: FieldLines = ()

@@ -16,7 +16,7 @@ from admin.models.people_tables import Role
 from admin.models.qa_tables import QaPageState, QaRepair
 from admin.models.transaction import COMMAND_LINE, Actor, Door
 from admin.qa.leases import take_work
-from admin.qa.repairs import stop
+from admin.qa.reviewing.repairs import stop
 from admin.qa.sessions import list_pages
 
 URL = "http://example.org/"

@@ -17,8 +17,8 @@ from admin.models.capture_tables import CaptureSession, SessionNote, SessionPage
 from admin.models.database import Database, open_database
 from admin.models.errors import IllegalState, InvalidInput, NotFound
 from admin.models.transaction import COMMAND_LINE, Transaction
-from admin.qa import repairs
 from admin.qa import sessions as qa_sessions
+from admin.qa.reviewing import repairs
 from archive.settings.load import load
 from bench.process import our_command, source_environment
 

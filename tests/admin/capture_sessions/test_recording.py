@@ -38,7 +38,7 @@ from admin.models.database import Database, database_url, open_database
 from admin.models.errors import IllegalState
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings, load
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 pytestmark = pytest.mark.timeout(300)
 NAVIGATE = {"Upgrade-Insecure-Requests": "1", "Sec-Fetch-Dest": "document"}

@@ -13,7 +13,7 @@ from support.processes.ghostfleet_command import ROOT
 from support.proxy.running_proxy import RunningProxy
 
 from archive.settings.load import Settings
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from dedupdb.index.sidecars import Sidecars
 

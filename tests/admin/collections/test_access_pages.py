@@ -14,7 +14,7 @@ from sqlalchemy import select
 from support.archive.browsed_collection import NAME, Shelf
 from support.browsers.running_viewer import running_viewer
 from support.proxy.running_proxy import RunningProxy
-from support.web.axe_pages import serious_in_both_schemes
+from support.web.axe_pages import serious_on_pages
 from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.models.database import Database
@@ -204,4 +204,4 @@ def test_the_pages_are_accessible(site: RunningSite, curator: httpx.Client) -> N
     send_form(curator, f"{RULES}/rules/new", url=f"{SITE}/a", access="exclude", after="2026")
     made = rules(curator)[0]["id"]
     paths = [RULES, f"{RULES}?url=x", f"{RULES}/rules/new", f"{RULES}/rules/{made}", f"{RULES}/default"]
-    assert serious_in_both_schemes(site, curator, paths) == []
+    assert serious_on_pages(site.address, curator, paths) == []

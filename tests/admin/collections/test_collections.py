@@ -17,7 +17,7 @@ from support.processes.ghostfleet_command import ROOT
 from support.stores.redis_server import RedisServer
 
 from archive.settings.load import Settings
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from dedupdb.claims.claims import Claims, Settlement
 from frontier.definition.job import Job, Profile, Seed

@@ -15,7 +15,7 @@ from support.stores.redis_server import RedisServer
 
 from admin.cli import ghostfleet
 from archive.settings.load import load
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 
 

@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import select
 from support.archive.browsed_collection import NAME, PAGE, Shelf, fill
 from support.processes.waiting import until
-from support.web.axe_pages import serious_in_both_schemes
+from support.web.axe_pages import serious_on_pages
 from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.collections.tasks.task_folder import (
@@ -243,7 +243,7 @@ def test_the_page_is_accessible_and_a_job_leads_to_it(site: RunningSite, operato
     send_form(operator, PACKAGES)
     ended(operator)
     assert 'value="daily"' in operator.get(f"{PACKAGES}?job=daily").text
-    assert serious_in_both_schemes(site, operator, [PACKAGES, f"/collections/{NAME}"]) == []
+    assert serious_on_pages(site.address, operator, [PACKAGES, f"/collections/{NAME}"]) == []
 
 
 def warc_of_another_home(folder: Path) -> Path:

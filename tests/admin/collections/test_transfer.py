@@ -28,9 +28,9 @@ from warcio.warcwriter import WARCWriter
 from archive.capture import Context, Original
 from archive.settings.load import Settings, load
 from archive.warc import cdxj
-from archive.warc.check import check
-from archive.warc.reader import read_record, records
-from archive.warc.writer import WarcWriter
+from archive.warc.reading.reader import read_record, records
+from archive.warc.upkeep.check import check
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 
 DAY = 86_400_000_000

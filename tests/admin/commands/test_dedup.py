@@ -12,7 +12,7 @@ from support.processes.ghostfleet_command import ROOT
 from support.stores.redis_server import RedisServer
 
 from archive.settings.load import Settings
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:

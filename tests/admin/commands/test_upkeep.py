@@ -13,7 +13,7 @@ from support.archive.exchanges import exchange, keep, response
 from support.processes.ghostfleet_command import ROOT, Command
 
 from archive.settings.load import Settings
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:

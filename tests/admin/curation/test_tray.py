@@ -28,9 +28,9 @@ from admin.models.job_tables import JobStatus, StopReason
 from admin.models.people_tables import Role
 from admin.models.qa_tables import Ruling
 from admin.models.transaction import COMMAND_LINE, Actor
-from admin.qa import repairs
-from admin.qa.decisions import PageRuling, decide, undo
-from admin.qa.repairs import NewRepair
+from admin.qa.reviewing import repairs
+from admin.qa.reviewing.decisions import PageRuling, decide, undo
+from admin.qa.reviewing.repairs import NewRepair
 
 
 def kinds(world: World, actor: Actor) -> list[TrayKind]:

@@ -18,7 +18,7 @@ from support.processes.waiting import until
 
 from archive.settings.load import Settings
 from archive.warc.cdxj import captures_of
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from support.archive.exchanges import exchange, keep
 from admin.fleet.uploads import UploadMetrics, progress_line, serve_metrics, upload_with_progress
 from archive.settings.load import Settings, load
 from archive.storage.upload import Uploader
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from dedupdb.cdx.server import create_app
 

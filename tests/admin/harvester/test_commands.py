@@ -18,7 +18,7 @@ from admin.harvests.dispatch.reports import PendingCommand
 from admin.harvests.dispatch.steering import Verb
 from admin.models.job_tables import JobStatus, StopReason
 from archive.settings.load import Settings
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 from frontier.queue import Frontier
 
 

@@ -17,7 +17,7 @@ from admin.harvester.running.domain_tally import (
     limits_of,
 )
 from admin.harvests.dispatch.queue import ClaimedDomain, ClaimedJob
-from admin.jobs.ending import SeedEnd
+from admin.jobs.results.ending import SeedEnd
 from admin.jobs.states import SeedState
 from admin.models.job_tables import StopReason
 from archive import crawl_log

@@ -32,10 +32,10 @@ from archive.crawl_log import CrawlLog, LogLine
 from archive.dates import now_micros
 from archive.settings.load import Settings
 from archive.warc import cdxj
-from archive.warc.check import check
-from archive.warc.derived import resource_record
-from archive.warc.reader import records
-from archive.warc.writer import WarcWriter
+from archive.warc.reading.reader import records
+from archive.warc.records.derived import resource_record
+from archive.warc.upkeep.check import check
+from archive.warc.writing.writer import WarcWriter
 
 NAMES = {
     "/crawl/logs/crawl.log",

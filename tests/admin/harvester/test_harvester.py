@@ -19,8 +19,8 @@ from admin.models.transaction import COMMAND_LINE
 from archive import crawl_log
 from archive.files import free_bytes
 from archive.settings.load import Settings
-from archive.warc.check import check
-from archive.warc.reader import read_record, records
+from archive.warc.reading.reader import read_record, records
+from archive.warc.upkeep.check import check
 from dedupdb.captures.schema import METADATA, new_engine
 
 

@@ -19,7 +19,7 @@ from admin.harvests.dispatch.queue import ClaimedDomain, ClaimedJob
 from admin.harvests.dispatch.reports import DomainResult, JobResult
 from admin.models.job_tables import StopReason
 from archive.settings.load import Settings, load
-from archive.warc.warcinfo import warcinfo_record
+from archive.warc.records.warcinfo import warcinfo_record
 
 JOB = ClaimedJob(
     id=7, token="secret-token", harvest_id=3, harvest_name="weekly\nnews \u202e", run_number=2, channel="FOCUSED",

@@ -24,8 +24,8 @@ from admin.models.job_tables import HarvestJob, JobStatus
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings
-from archive.warc.check import check
-from archive.warc.reader import records
+from archive.warc.reading.reader import records
+from archive.warc.upkeep.check import check
 
 PROGRAM = str(Path(__file__).parents[2] / "support/admin/killed_harvester.py")
 QUICK = ("claimed", "sent")

@@ -26,7 +26,7 @@ from admin.harvests.dispatch.observations import (
 )
 from admin.harvests.dispatch.reports import PendingCommand
 from admin.harvests.dispatch.steering import Verb
-from admin.jobs.progress import wait_text
+from admin.jobs.progress.display import wait_text
 from admin.models.job_tables import JobLog, JobPicture, JobStatus
 from admin.models.transaction import COMMAND_LINE
 from archive import crawl_log

@@ -23,7 +23,7 @@ from admin.harvester.documents.metadata_file import (
 from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
 from archive.warc import cdxj
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 OWNER = MetadataOwner("kb.example", "news", 3, 4, "h3-4-20261121081500")
 DATE = 1_800_000_000_000_000

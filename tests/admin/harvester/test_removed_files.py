@@ -12,7 +12,7 @@ from support.origins.chain_site import ChainSite
 from support.processes.waiting import until
 
 from admin.harvester.outcome import loss_of_files
-from admin.jobs.tally import LogFollower
+from admin.jobs.progress.tally import LogFollower
 from admin.models.job_tables import JobStatus, StopReason
 from archive.crawl_log import CrawlLog, LogLine
 from archive.settings.load import Settings

@@ -19,7 +19,7 @@ from admin.models.database import Database
 from admin.models.job_tables import JobStatus
 from admin.models.transaction import COMMAND_LINE, Transaction
 from admin.people.audit import list_audit
-from bench.filled_database import Amounts, fill_database
+from bench.admin_site.filled_database import Amounts, fill_database
 
 AMOUNTS = Amounts(jobs=3000, history=6000, audit=1000)
 LARGE = ("jobs", "job_configurations", "domain_history", "domains", "audit_entries", "job_samples", "configurations")

@@ -10,6 +10,7 @@ import pytest
 
 from admin.jobs.runs import Run, RunError, find_runs, is_locked, locked, resume_or_create
 from admin.jobs.states import JobState
+from archive.repairs import is_repair, repair_job
 
 
 @pytest.fixture
@@ -26,6 +27,12 @@ def test_a_new_run_has_a_folder_named_after_job_and_time(jobs: Path) -> None:
     assert run.folder.name == run.state.name
     assert run.state.name.removeprefix("daily-").isdigit()
     assert not run.resumed
+
+
+@pytest.mark.parametrize("job", ["repair", "repair-5"])
+def test_the_captures_of_no_crawl_count_as_those_of_a_repair(jobs: Path, job: str) -> None:
+    assert not is_repair(resume_or_create(jobs, "garden", job, {}).state.name)
+    assert is_repair(repair_job(9_999_999_999_999))
 
 
 def test_the_name_of_a_new_run_is_durable_before_anything_is_recorded(
@@ -105,6 +112,17 @@ def test_seeds_are_only_appended_and_each_once(jobs: Path) -> None:
     assert run.append_seeds(first[:2]) == 0
     assert list(run.seeds().urls()) == [*first, "http://example.org/5", "http://example.org/6"]
     assert [seed.url for seed in run.seeds().since(5)] == ["http://example.org/5", "http://example.org/6"]
+
+
+@pytest.mark.parametrize("kept", range(40, 61))
+def test_seeds_that_a_power_cut_has_torn_are_appended_whole(jobs: Path, kept: int) -> None:
+    run = resume_or_create(jobs, "garden", "daily", {})
+    seeds = [f"http://example.org/{number}" for number in range(4)]
+    run.append_seeds(seeds[:2])
+    run.append_seeds(seeds)
+    os.truncate(run.folder / "seeds.txt", kept)
+    run.append_seeds([*seeds, "http://example.org/4"])
+    assert list(run.seeds().urls()) == [*seeds, "http://example.org/4"]
 
 
 def test_a_run_is_locked_while_a_command_executes_it(jobs: Path) -> None:

@@ -11,7 +11,7 @@ from support.admin.harvest_database import DAY, START
 from support.admin.harvest_world import World
 from support.archive.browsed_collection import NAME, Shelf
 from support.archive.exchanges import DATE
-from support.web.axe_pages import serious_in_both_schemes
+from support.web.axe_pages import serious_on_pages
 from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.models.database import Database
@@ -137,4 +137,4 @@ def test_axe_finds_nothing_serious(site: RunningSite, curator: httpx.Client) -> 
         *("/permissions/letters/default", "/bulk-changes", "/reports", CAPTURE),
         *(f"/collections/{NAME}/description", f"/collections/{NAME}/description/edit"),
     )
-    assert serious_in_both_schemes(site, curator, paths) == []
+    assert serious_on_pages(site.address, curator, paths) == []

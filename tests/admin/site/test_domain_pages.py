@@ -10,7 +10,8 @@ import httpx
 import pytest
 from sqlalchemy import event
 from support.admin.harvest_database import DAY, MovableClock
-from support.web.site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved, serious_findings
+from support.web.axe_pages import serious_on_pages
+from support.web.site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved
 from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.harvests.dispatch.channels import install_stock as install_channels
@@ -387,4 +388,4 @@ def test_axe_finds_nothing_serious_on_pages_of_domains(site: RunningSite, client
     values = {"name": "members", "url": "http://www.example.org/m/", "username": "reader", "password": "s3cret-word"}
     saved(client, f"{DOMAIN}/passwords/new", **values)
     saved(client, f"{DOMAIN}/configurations/new", **CONFIGURED, name="deep")
-    assert serious_findings(site.address, client, PAGES) == ""
+    assert serious_on_pages(site.address, client, PAGES) == []

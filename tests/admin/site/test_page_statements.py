@@ -18,7 +18,7 @@ from admin.harvests.domains.configurations import ConfigurationCreation, create_
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
-from bench.filled_database import Amounts, fill_database
+from bench.admin_site.filled_database import Amounts, fill_database
 
 FREQUENT = "d7919-1.org"
 MOST = {"/": 18, "/overview/live": 18, "/jobs": 5, f"/jobs?domain={FREQUENT}": 5, f"/domains/{FREQUENT}": 10}

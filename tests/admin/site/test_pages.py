@@ -7,10 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page as BrowserPage
-from playwright.sync_api import sync_playwright
 from support.admin.harvest_database import MovableClock
+from support.web.axe_pages import serious_on_pages
 from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.harvests.dispatch.channels import install_stock as install_channels
@@ -22,7 +20,6 @@ from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
 from admin.scheduler.assembly import installed_scheduler
 from archive.settings.load import load
-from browsers.engines.chromium.executable import find_chromium
 
 HOSTILE = '"><script>alert(1)</script>\u202e'
 
@@ -130,35 +127,4 @@ PATHS = (
 @pytest.mark.timeout(300)
 def test_axe_finds_nothing_serious_and_no_script_is_refused(site: RunningSite, client: httpx.Client) -> None:
     fill(client)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
-        try:
-            found = []
-            for scheme in ("light", "dark"):
-                context = browser.new_context(base_url=site.address, color_scheme=scheme)
-                context.add_cookies(
-                    [{"name": name, "value": value, "url": site.address} for name, value in client.cookies.items()]
-                )
-                tab = context.new_page()
-                refused: list[str] = []
-                tab.on("console", lambda message, refused=refused: refused.append(message.text))
-                found += [line for path in PATHS for line in serious(tab, path, scheme)]
-                found += [f"{scheme}: {text}" for text in refused if "Content Security Policy" in text]
-                context.close()
-            assert "\n".join(found) == ""
-        finally:
-            browser.close()
-
-
-def serious(tab: BrowserPage, path: str, scheme: str) -> list[str]:
-    """What axe finds on a page that is serious or critical."""
-    answer = tab.goto(path)
-    assert answer is not None
-    assert answer.status == 200, path
-    violations = Axe().run(tab).response["violations"]
-    return [
-        f"{scheme} {path}: {each['id']}: {node['html'][:120]}"
-        for each in violations
-        if each["impact"] in ("serious", "critical")
-        for node in each["nodes"][:3]
-    ]
+    assert serious_on_pages(site.address, client, PATHS) == []

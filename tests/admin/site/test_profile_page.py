@@ -10,7 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import sync_playwright
-from support.web.site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved, serious_findings
+from support.web.axe_pages import serious_on_pages
+from support.web.site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved
 from support.web.site_server import PASSWORD, RunningSite, running_site, send_form
 
 from admin.models.database import Database
@@ -200,7 +201,7 @@ def test_axe_finds_nothing_serious_on_pages_of_people(site: RunningSite, client:
     saved(client, "/profile/notifications", **sent)
     send_form(client, "/profile/tokens", name="report", role="reader", days="")
     send_form(client, "/users", role="reader")
-    assert serious_findings(site.address, client, PAGES) == ""
+    assert serious_on_pages(site.address, client, PAGES) == []
 
 
 @pytest.mark.browser

@@ -15,6 +15,7 @@ from sqlalchemy import select
 from support.admin.qa_rows import CAPTURED, add_files, add_page, add_session, finding
 from support.archive.browsed_collection import HOSTILE, NAME, Shelf, png
 from support.archive.browsed_collection import PAGE as CAPTURED_PAGE
+from support.web.axe_pages import serious_in_tab
 from support.web.site_pages import refused, saved
 from support.web.site_server import RunningSite, running_site, send_form
 
@@ -296,20 +297,7 @@ def test_axe_finds_nothing_serious(open_context: OpenContext, curator: httpx.Cli
         *("/qa", "/qa/start", f"/qa/{session}", f"/qa/{waiting.id}", f"/qa/{session}/pages", "/qa/repairs/1"),
         *(f"/qa/{session}/pages/{pages[0]}{query}" for query in ("", "?mode=difference", "?part=full-page", "/texts")),
     ]
-    found, refusals = [], []
-    for scheme in ("light", "dark"):
-        tab = open_context(scheme, True).new_page()
-        tab.on("console", lambda message: refusals.append(message.text) if message.type == "error" else None)
-        for path in paths:
-            tab.goto(path)
-            found += [
-                f"{scheme} {path}: {each['id']}: {node['html'][:160]}"
-                for each in Axe().run(tab).response["violations"]
-                if each["impact"] in ("serious", "critical")
-                for node in each["nodes"][:3]
-            ]
-    assert "\n".join(found) == ""
-    assert [text for text in refusals if "Content Security Policy" in text] == []
+    assert serious_in_tab(open_context("light", True).new_page(), paths) == []
 
 
 @pytest.mark.timeout(300)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from support.admin.harvest_database import DAY, HOUR, MINUTE, MovableClock
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
-from support.web.axe_pages import serious_in_both_schemes
+from support.web.axe_pages import serious_on_pages
 from support.web.site_server import RunningSite, running_site
 
 from admin.csv_text import csv_bytes
@@ -231,4 +231,4 @@ def test_axe_finds_nothing_serious_on_pages_with_statistics(
 ) -> None:
     harvest_runs(sqlite_database, clock, 4)
     paths = ("/domains/example.org/statistics", runs_path(), "/", "/jobs")
-    assert serious_in_both_schemes(site, client, paths) == []
+    assert serious_on_pages(site.address, client, paths) == []

@@ -19,7 +19,7 @@ from support.processes.waiting import until
 from admin.fleet.installation_file import Part, PartState, read_installation
 from admin.models.job_tables import JobStatus
 from archive.settings.load import Settings, load
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 type Start = Callable[..., Command]
 

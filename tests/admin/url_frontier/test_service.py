@@ -434,7 +434,7 @@ def test_a_job_that_was_dropped_ends_every_call(client: Client, frontier: Fronti
 
 
 def test_a_network_address_needs_a_list_of_clients(frontier: Frontier) -> None:
-    with pytest.raises(ListenRefused, match=r"set urlfrontier\.allow_clients"):
+    with pytest.raises(ListenRefused, match=r"without a password and encryption; set urlfrontier\.allow_clients"):
         FrontierServer("spring", frontier, UrlFrontierSettings(host="0.0.0.0", port=0))
 
 

@@ -22,6 +22,7 @@ from archive.settings.values.redacted import shown, without_secrets
         ),
         ("redis.url", "rediss://:hidden@redis:6380/0?a=b", "rediss://:…@redis:6380/0?a=b"),
         ("redis.url", "cluster://anna:hid@den@redis", "cluster://anna:…@redis"),
+        ("redis.url", "clusters://anna:hidden@one:7000,two:7001", "clusters://anna:…@one:7000,two:7001"),
         ("database.url", "postgresql+psycopg://anna:hidden@host/gf", "postgresql+psycopg://anna:…@host/gf"),
         (
             "storage.options",

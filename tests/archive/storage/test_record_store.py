@@ -16,8 +16,8 @@ from archive.settings.load import Settings, load
 from archive.storage.record_store import RecordStore
 from archive.storage.storage import StorageError
 from archive.storage.upload import Uploader
-from archive.warc.dictionary import save, train
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.dictionary import save, train
+from archive.warc.writing.writer import WarcWriter
 
 PAGES = [f"page {number} ".encode() * 40 for number in range(30)]
 

@@ -19,8 +19,8 @@ from archive.settings.load import Settings, load
 from archive.storage import upload
 from archive.storage.storage import CopyStopped, Storage, StorageConflict, StorageError
 from archive.storage.upload import LOCK_FILE, STATUS_FILE, Uploader
-from archive.warc.check import check
-from archive.warc.writer import WarcWriter
+from archive.warc.upkeep.check import check
+from archive.warc.writing.writer import WarcWriter
 
 
 class FaultyStore(MemoryFileSystem):

@@ -16,7 +16,7 @@ from support.processes.waiting import until
 from archive.settings.load import Settings, load
 from archive.storage.storage import Storage, StorageConflict
 from archive.storage.upload import Uploader
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 
 REMEDY = "go install github.com/versity/versitygw/cmd/versitygw@latest"
 LARGE = 60_000_000

@@ -13,7 +13,7 @@ import pytest
 from support.browsers.visits import Fleet, page
 from support.origins.raw_origin import RawOrigin, Send, Step
 
-from admin.jobs.tally import JobTally
+from admin.jobs.progress.tally import JobTally
 from archive.crawl_log import LogLine, parse
 from archive.settings.load import load
 from browsers.crawling.worker import run_worker

@@ -28,6 +28,13 @@ def test_a_reference_gives_the_same_url_each_time(round: int) -> None:
             assert collector.resolve(reference) == alone, (base, reference)
 
 
+def test_a_reference_longer_than_any_url_is_counted() -> None:
+    collector = LinkCollector("http://example.org/")
+    for reference in ("/" + "x" * 65_536, "data:image/png;base64," + "A" * 65_536):
+        collector.add(reference, "L", "a/@href")
+    assert (collector.count, collector.annotations) == (0, ("links-dropped:1",))
+
+
 def test_a_reference_follows_the_base_of_its_document() -> None:
     collector = LinkCollector("http://example.org/a/")
     assert collector.resolve("/x") == "http://example.org/x"

@@ -25,7 +25,7 @@ from support.stores.postgres_server import PostgresServer
 
 from archive.capture import Capture, Original
 from archive.dates import parse_date
-from archive.warc.request_query import asked_key
+from archive.warc.records.request_query import asked_key
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures, SearchTimeout, SourcePosition
 from dedupdb.captures.paging import IndexScan

@@ -23,7 +23,7 @@ from archive.capture import Capture, Original
 from archive.settings import DedupSettings
 from archive.settings.load import Settings
 from archive.warc import cdxj
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.stream import FIELD, STREAM

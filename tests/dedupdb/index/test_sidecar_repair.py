@@ -11,7 +11,7 @@ from support.archive.exchanges import DATE, exchange, keep, response
 
 from archive.capture import Original
 from archive.settings.load import Settings
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.index.sidecar_repair import RepairedSidecar, SidecarOutcome, repair_sidecars
 
 CAPTURES = 12

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import threading
 import weakref
-from typing import Any
+from typing import Any, cast
 from unittest.mock import MagicMock
 
+from support.archive.exchanges import exchange
+
+from archive.capture import Exchange
 from archive.settings import ProxySettings
 from proxy.fetch.ending import ExchangeEnding
-from proxy.fetch.failures import TIMEOUT
+from proxy.fetch.failures import LOST, TIMEOUT
 from proxy.fetch.progress import ExchangeProgress
 
 
@@ -46,3 +51,29 @@ def test_only_the_first_end_counts() -> None:
     for _ in range(3):
         owner.ending.failed(TIMEOUT)
     assert owner.is_over == 1
+
+
+def test_responses_are_searched_for_typed_secrets_beside_the_event_loop() -> None:
+    threads = list[int]()
+
+    def is_shown_by(_: object) -> bool:
+        threads.append(threading.get_ident())
+        return True
+
+    async def run() -> Exchange:
+        services: Any = MagicMock()
+        services.loop, services.run = asyncio.get_running_loop(), asyncio.ensure_future
+        submitted = services.loop.create_future()
+        services.recorder.submit = lambda exchange, _: submitted.set_result(exchange)
+        transcript: Any = MagicMock()
+        transcript.secrets.is_shown_by = is_shown_by
+        transcript.unreadable = lambda *_: exchange("/")
+        part: Any = MagicMock()
+        progress = ExchangeProgress(ProxySettings(), 0.0, lambda: 0.0)
+        ending = ExchangeEnding(part, transcript, part, part, progress, services, part)
+        ending.unreadable(b"?", "no head", LOST)
+        return cast("Exchange", await submitted)
+
+    found = asyncio.run(run())
+    assert found.annotations == ("showsSecret",)
+    assert threads != [threading.get_ident()]

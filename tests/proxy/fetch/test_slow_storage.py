@@ -15,7 +15,7 @@ from support.archive.kept_warcs import exchange, keep
 
 from archive.settings.load import Settings, load
 from archive.storage.upload import Uploader
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from proxy.fetch.incoming_request import IncomingRequest
 from proxy.fetch.target import target_of

@@ -54,6 +54,8 @@ def test_what_another_release_says_wrongly_is_passed_over(tmp_path: Path) -> Non
         ("redis://localhost", "::1", 6379),
         ("rediss://:secret@192.0.2.5:6380", "192.0.2.5", 6380),
         ("cluster://192.0.2.5:7000", "192.0.2.5", 7000),
+        ("clusters://me:secret@192.0.2.5,192.0.2.6:7001", "192.0.2.5", 6379),
+        ("clusters://me:secret@192.0.2.5,192.0.2.6:7001", "192.0.2.6", 7001),
         ("postgresql+psycopg://me:secret@192.0.2.6/gf", "192.0.2.6", 5432),
     ],
 )

@@ -13,8 +13,8 @@ from support.archive.warc_reader import Archive
 from archive import crawl_log
 from archive.capture import Body, Context, Original
 from archive.settings.load import Settings, load
-from archive.warc.reader import read_record
-from archive.warc.writer import KeepError
+from archive.warc.reading.reader import read_record
+from archive.warc.writing.writer import KeepError
 from dedupdb.claims.claims import Claims, ClaimVerdict, Settlement
 from proxy.recording.keep import LATER, Keeper, Kept
 from proxy.recording.plan import DerivedRecord

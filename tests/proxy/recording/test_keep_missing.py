@@ -23,7 +23,7 @@ from archive.capture import Context, Original, Unchanged
 from archive.settings.load import Settings, load
 from archive.storage.presence import WarcFiles, home_name
 from archive.storage.upload import Uploader
-from archive.warc.repair import repair
+from archive.warc.upkeep.repair import repair
 from dedupdb.captures.capture_index import Captures
 from dedupdb.claims.claims import Claims
 from dedupdb.claims.existing_originals import ExistingOriginals

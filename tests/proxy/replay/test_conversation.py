@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from archive.warc.reader import StoredRecord, read_record
+from archive.warc.reading.reader import StoredRecord, read_record
 from proxy.replay import conversation
 from proxy.replay.conversation import Said, messages_in
 

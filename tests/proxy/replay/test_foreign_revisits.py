@@ -12,7 +12,7 @@ from support.archive.foreign_warcs import base32, hexadecimal, http, new_id
 from support.archive.imported_collection import DATE, RESPONSE, ImportedShelf, made, posted
 
 from archive.settings.load import Settings
-from archive.warc.exchange_pairs import WINDOW
+from archive.warc.reading.exchange_pairs import WINDOW
 from proxy.replay.memento import RecordDamaged
 
 PAYLOAD = b"<p>the payload of both"

@@ -19,9 +19,9 @@ from support.archive.kept_warcs import exchange, keep, sha1
 
 from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Original
 from archive.settings.load import Settings
-from archive.warc.derived import resource_record
-from archive.warc.request_query import asked_query
-from archive.warc.writer import WarcWriter
+from archive.warc.records.derived import resource_record
+from archive.warc.records.request_query import asked_query
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from proxy.protocol.byte_range import ByteRange
 from proxy.replay.answers import archived_lines

@@ -18,7 +18,7 @@ from support.processes.waiting import until
 from support.proxy.proxy_process import ProxyProcess
 
 from archive.dates import parse_date
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from proxy.protocol.http1 import parse_response
 from proxy.replay.page_scripts import allowing, script_edit

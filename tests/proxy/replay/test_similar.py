@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.archive.capture_rows import capture
 
-from archive.warc.request_query import asked_key, asked_query
+from archive.warc.records.request_query import asked_key, asked_query
 from dedupdb.captures.capture_index import Captures
 from proxy.replay.matching.echoes import Echo
 from proxy.replay.matching.similar import Callback, Rules, Similar

@@ -11,7 +11,7 @@ from support.archive.exchanges import keep as keep_one
 
 from archive.capture import Capture
 from archive.settings.load import Settings
-from archive.warc.writer import WarcWriter
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from proxy.protocol.http1 import FieldLines, parse_request
 from proxy.replay.matching.variants import LIKE, SAME, likeness

@@ -5,6 +5,7 @@ from __future__ import annotations
 from support.archive.capture_rows import capture
 
 from archive.capture import Capture
+from archive.repairs import id_without_visit
 from proxy.protocol.http1 import RequestHead, parse_request
 from proxy.replay.matching.visits import PageLoad, PageLoads, is_document
 
@@ -160,9 +161,21 @@ def test_a_repair_of_one_visit_stands_in_for_no_other_visit() -> None:
     own = load_at("20260101000000", "one").own([mended, bad, seen])
     assert own == [seen, bad, mended], "the visit has none of its own, so that the dates count"
     assert load_at("20260101000000").own([mended, bad, seen]) == [seen, bad, mended]
-    tried = capture(date="20260301000000", page_id="made-up", job="repair-8", status=503)
-    given = capture(date="20260301000001", page_id="made-up", job="repair-8")
+    lacked = capture(date="20260301000000", page_id="four", job="repair-7")
+    assert load_at("20260101000000").own([lacked, seen]) == [seen, lacked], "visit four had no capture of the URL"
+
+
+def test_a_repair_of_a_page_without_a_page_id_stands_in_for_that_page_alone() -> None:
+    bad = capture(date="20260102000000", job="run", status=404)
+    mine, other = (id_without_visit(url) for url in (PAGE, "https://b.example/"))
+    tried = capture(date="20260301000000", page_id=mine, job="repair-8", status=503)
+    given = capture(date="20260301000001", page_id=mine, job="repair-8")
     assert load_at("20260101000000").own([given, tried, bad]) == [given]
+    of_other = capture(date="20260301000001", page_id=other, job="repair-8")
+    assert load_at("20260101000000").own([of_other, bad]) == [bad, of_other]
+    frame = PageLoad("https://frame.example/", load_at("20260101000000"))
+    frame.begin(capture(url="https://frame.example/", date="20260101000000"), [])
+    assert frame.own([given, tried, bad]) == [given], "a frame belongs to its page"
 
 
 def test_a_page_that_a_repair_captured_whole_has_its_answers_in_their_order() -> None:

@@ -158,6 +158,8 @@ def test_a_rewrite_changes_what_it_names_and_adds_to_the_options() -> None:
 
     assert (found.collection, found.job, found.options.prefix, found.options.dedup) == ("other", "job", "after", False)
     assert found.options.blocks == spec.options.blocks
+    with pytest.raises(Refused, match="job = 'repair-5' names a repair"):
+        rewritten(spec, Rewrite(job="repair-5"))
 
 
 # -- told -------------------------------------------------------------------------------------------------------------

@@ -75,6 +75,14 @@ def test_each_spelling_is_found(spelling: str) -> None:
     assert typed.is_shown_by(packed)
 
 
+@pytest.mark.parametrize("secret", ["<>&'\"/", "/a/ß<ü>", "äöüßéè", "a b c d"])
+def test_a_secret_with_few_letters_is_found_in_each_spelling(secret: str) -> None:
+    typed = knowing(form(f"password={quote_plus(secret)}"))
+    spelled = (secret, quote(secret, safe=""), quote_plus(secret), html.escape(secret), json.dumps(secret)[1:-1])
+    for spelling in (*spelled, base64.b64encode(secret.encode()).decode()):
+        assert typed.is_shown_by(answer(f"x{spelling}x".encode())), spelling
+
+
 def test_a_secret_in_pieces_and_in_the_head_is_found() -> None:
     typed = knowing(form("password=hunter2-long"))
     pieces = answer(b"3\r\nhun\r\n9\r\nter2-long\r\n0\r\n\r\n", "Transfer-Encoding: chunked")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from admin.qa.captured_page import CapturedPage
+from admin.qa.judging.captured_page import CapturedPage
 from archive.dates import parse_date
 from browsers.engines.traffic import AskedExchange, BrowserRequest, MainAnswer
 from browsers.ghosts.page import PageSnapshot

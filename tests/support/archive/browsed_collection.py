@@ -11,8 +11,8 @@ from PIL import Image
 
 from archive.capture import Body, Capture, Context, Original
 from archive.settings.load import Settings
-from archive.warc.derived import ResourceKind, resource_record
-from archive.warc.writer import WarcWriter
+from archive.warc.records.derived import ResourceKind, resource_record
+from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from dedupdb.index.sidecars import Sidecars
 from support.archive.exchanges import DATE, exchange, keep, response

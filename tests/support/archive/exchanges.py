@@ -10,8 +10,8 @@ from archive.capture import Body, Capture, Context, Digests, Exchange, Message, 
 from archive.digest import Algorithm
 from archive.http.chunked import dechunk
 from archive.http.http_message import Fields, parse_head
-from archive.warc.record import Record, exchange_records
-from archive.warc.writer import WarcWriter
+from archive.warc.records.record import Record, exchange_records
+from archive.warc.writing.writer import WarcWriter
 
 DATE = 1_795_248_900_000_123
 """2026-11-21T08:15:00.000123Z"""

@@ -10,7 +10,7 @@ from typing import Self
 from admin.collections.transfer.importing import Choices, ImportedFile, Importer, find
 from archive.capture import Capture
 from archive.settings.load import Settings
-from archive.warc.request_query import asked_query
+from archive.warc.records.request_query import asked_query
 from dedupdb.captures.capture_index import Captures
 from dedupdb.index.sidecars import Sidecars
 from proxy.replay.matching.wanted import WantedCapture

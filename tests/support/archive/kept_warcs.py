@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Original
 from archive.dates import now_micros
-from archive.warc.record import exchange_records
-from archive.warc.writer import WarcWriter
+from archive.warc.records.record import exchange_records
+from archive.warc.writing.writer import WarcWriter
 
 
 def exchange(url: str, body: bytes = b"hello", *, collection: str = "news", status: int = 200) -> Exchange:

@@ -38,13 +38,21 @@ from setproctitle import getproctitle, setproctitle
 
 _ROOT: Final = Path(__file__).resolve().parents[3]
 _PACKAGES: Final = ("archive", "dedupdb", "frontier", "proxy", "browsers", "admin")
-_MODULES: Final = ("admin.cli", "admin.collections.tasks.work", "support.processes.supervised_child")
+_MODULES: Final = (
+    "admin.cli",
+    "admin.collections.tasks.work",
+    "support.admin.scheduler_process",
+    "support.processes.supervised_child",
+)
 _LIMITS: Final = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_AS, resource.RLIMIT_CORE)
 _MESSAGE_BYTES: Final = 100_000
 """A larger command line or environment is executed as ever: the kernel refuses messages of some 200 KB."""
 _SYS_CLONE: Final = 56
 _CLONE_PARENT: Final = 0x8000
 _CLONE_CHILD_SETTID: Final = 0x01000000
+
+EXECUTED: Final[Mapping[str, str]] = {"TESTS_EXECUTE_PROCESSES": "1"}
+"""Variables with which a process and its children are executed, for tests of their memory or of mounts of their own."""
 
 _Popen: Final = subprocess.Popen
 
@@ -116,6 +124,11 @@ def install() -> None:
         subprocess.Popen = _ForkingPopen  # type: ignore[misc]
 
 
+def is_forked(command: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Return whether the fork server knows how to start a command."""
+    return _start_of(command, None, environment, has_session=False, pass_fds=()) is not None
+
+
 def _start_of(args: Sequence[Any], cwd: Any, env: Any, has_session: bool, pass_fds: Sequence[int]) -> Start | None:
     """Return the start of a process of the program, or None for a command that only an execution can do."""
     words = [os.fsdecode(word) for word in args]
@@ -128,7 +141,7 @@ def _start_of(args: Sequence[Any], cwd: Any, env: Any, has_session: bool, pass_f
     given = os.environ if env is None else env
     environment = {os.fsdecode(name): os.fsdecode(value) for name, value in given.items()}
     acts_early = _interpreter_variables(environment) != _interpreter_variables(os.environ)
-    if flag != "-m" or module not in _MODULES or acts_early:
+    if flag != "-m" or module not in _MODULES or acts_early or environment.items() >= EXECUTED.items():
         return None
     folder = os.path.abspath(os.fsdecode(cwd or "."))
     start = Start(

@@ -19,6 +19,7 @@ from typing import Any, Literal, Self
 from bench.process import our_command, source_environment, tree
 from support.archive.warc_reader import Archive, Stored
 from support.clients.raw_client import Client, Reply
+from support.processes.fork_server import EXECUTED
 from support.processes.waiting import until
 
 type Route = Literal["plain", "connect", "absolute"]
@@ -30,10 +31,19 @@ STOP_SECONDS = 60.0
 class RunningProxy:
     """A `ghostfleet proxy` of the test's own; settings by their dotted names: `{"dedup.enabled": False}`.
 
-    Used as a context manager it is stopped at the end, unless the test did so before.
+    Used as a context manager it is stopped at the end, unless the test did so before. An executed proxy has the memory
+    of the real program; one that was forked has all modules.
     """
 
-    def __init__(self, home: Path, settings: Mapping[str, Any] | None = None, *, private: bool = True) -> None:
+    def __init__(
+        self,
+        home: Path,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        private: bool = True,
+        is_executed: bool = False,
+    ) -> None:
+        self._variables = EXECUTED if is_executed else {}
         self.home = home
         self._settings = {"proxy.port": 0, "proxy.allow_private": private, **(settings or {})}
         self.ready: dict[str, Any] = {}
@@ -65,7 +75,8 @@ class RunningProxy:
     def environment(self) -> dict[str, str]:
         """The environment with our settings in it."""
         names = {f"GHOSTFLEET_{name.upper().replace('.', '__')}": value for name, value in self._settings.items()}
-        return {**source_environment(), "GHOSTFLEET_HOME": str(self.home), **{k: str(v) for k, v in names.items()}}
+        settings = {name: str(value) for name, value in names.items()}
+        return {**source_environment(), **self._variables, "GHOSTFLEET_HOME": str(self.home), **settings}
 
     @property
     def log(self) -> Path:

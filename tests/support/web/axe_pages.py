@@ -2,49 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, Literal
+from collections.abc import Iterable
+from typing import Any, Final
 
 import httpx
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from browsers.engines.chromium.executable import find_chromium
-from support.web.site_server import RunningSite
 
-_SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
+_CONTRASTS: Final = {"runOnly": ["color-contrast"]}
+"""The schemes differ in colours alone, so that in dark no other rule has something new to find."""
 
 
-def serious_in_both_schemes(site: RunningSite, client: httpx.Client, paths: Sequence[str]) -> list[str]:
-    """What axe finds that is serious or critical, what the policy refuses, errors of scripts, and charts not drawn."""
-    found: list[str] = []
-    noted: list[str] = []
+def serious(tab: Page, name: str) -> list[str]:
+    """Return what axe finds serious or critical on the page in a tab, in light and in dark. `name` begins each line."""
+    tab.emulate_media(color_scheme="light", reduced_motion="reduce")  # colours change at once
+    violations = Axe().run(tab).response["violations"]
+    tab.emulate_media(color_scheme="dark")
+    dark = tab.evaluate("options => axe.run(options)", {**_CONTRASTS, "resultTypes": ["violations"]})["violations"]
+    tab.emulate_media(color_scheme="light")
+    return [*_lines(f"light {name}", violations), *_lines(f"dark {name}", dark)]
+
+
+def serious_on_pages(
+    address: str, client: httpx.Client, paths: Iterable[str], refused: Iterable[str] = ()
+) -> list[str]:
+    """Return what axe finds serious on pages of a site, what is blocked, errors of scripts, and charts not drawn.
+
+    The browser has the session of the client. The site refuses the last paths, and shows why.
+    """
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
         try:
-            for scheme in ("light", "dark"):
-                context = browser.new_context(
-                    base_url=site.address, color_scheme="dark" if scheme == "dark" else "light"
-                )
-                context.add_cookies(
-                    [{"name": name, "value": value, "url": site.address} for name, value in client.cookies.items()]
-                )
-                tab = context.new_page()
-                tab.on("pageerror", lambda error: noted.append(f"script: {error}"))
-                tab.on("console", lambda message: noted.append(message.text))
-                for path in paths:
-                    tab.goto(path)
-                    charts = tab.locator("[data-chart]").count()
-                    drawn = tab.locator("[data-chart] canvas").count()
-                    found += [f"{path}: {drawn} of {charts} charts are drawn"] if charts != drawn else []
-                    violations = Axe().run(tab).response["violations"]
-                    found += [
-                        f"{scheme} {path}: {each['id']}: {node['html'][:160]}"
-                        for each in violations
-                        if each["impact"] in ("serious", "critical")
-                        for node in each["nodes"][:3]
-                    ]
-                context.close()
+            context = browser.new_context(base_url=address)
+            context.add_cookies([{"name": n, "value": v, "url": address} for n, v in client.cookies.items()])
+            return serious_in_tab(context.new_page(), paths, refused)
         finally:
             browser.close()
-    return found + [text for text in noted if "Content Security Policy" in text or text.startswith("script: ")]
+
+
+def serious_in_tab(tab: Page, paths: Iterable[str], refused: Iterable[str] = ()) -> list[str]:
+    """Return what `serious_on_pages` does, for the pages that a tab opens one after the other."""
+    found: list[str] = []
+    said: list[str] = []
+    tab.on("pageerror", lambda error: said.append(f"script: {error}"))
+    tab.on("dialog", lambda dialog: (said.append(f"script: {dialog.message}"), dialog.dismiss()))
+    tab.on("console", lambda message: said.append(message.text) if "Security Policy" in message.text else None)
+    for path, is_good in [*((path, True) for path in paths), *((path, False) for path in refused)]:
+        answer = tab.goto(path)
+        assert answer is not None
+        assert answer.ok is is_good, path
+        if tab.locator("#api-browser").count():
+            tab.wait_for_selector("#api-browser .opblock-tag")
+        charts, drawn = tab.locator("[data-chart]").count(), tab.locator("[data-chart] canvas").count()
+        found += [f"{path}: {drawn} of {charts} charts are drawn"] if charts != drawn else []
+        found += serious(tab, path)
+    return found + said
+
+
+def _lines(name: str, violations: Iterable[dict[str, Any]]) -> list[str]:
+    return [
+        f"{name}: {each['id']}: {node['html'][:160]}"
+        for each in violations
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"][:3]
+    ]

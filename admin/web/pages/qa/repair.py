@@ -10,9 +10,9 @@ from admin.capture_sessions.mends import HandCapture
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.qa_tables import OVER
 from admin.models.transaction import Right
-from admin.qa import missed_urls, repairs, review
-from admin.qa.missed_urls import MissRepair
-from admin.qa.repairs import NewRepair
+from admin.qa.reviewing import missed_urls, repairs, review
+from admin.qa.reviewing.missed_urls import MissRepair
+from admin.qa.reviewing.repairs import NewRepair
 from admin.web.page import done, needs, page, reading, transaction
 from admin.web.pages.qa.session import BLUEPRINT
 

@@ -8,7 +8,8 @@ from typing import Final
 from werkzeug.wrappers import Response
 
 from admin.models.transaction import Right
-from admin.qa import report, sessions
+from admin.qa import sessions
+from admin.qa.reviewing import report
 from admin.web.page import needs, reading, site, visitor
 from admin.web.pages.qa.session import BLUEPRINT
 

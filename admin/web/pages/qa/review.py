@@ -15,10 +15,11 @@ from admin.harvests.templates.comparison import side_by_side
 from admin.models.errors import NotFound
 from admin.models.qa_tables import Ruling
 from admin.models.transaction import Right
-from admin.qa import decisions, review, sessions
-from admin.qa.decisions import PageRuling
-from admin.qa.findings import REPAIRABLE
-from admin.qa.review import CapturedPicture
+from admin.qa import sessions
+from admin.qa.judging.findings import REPAIRABLE
+from admin.qa.reviewing import decisions, review
+from admin.qa.reviewing.decisions import PageRuling
+from admin.qa.reviewing.review import CapturedPicture
 from admin.qa.sessions import QaPageView
 from admin.viewing.links import page_link, viewer_origin
 from admin.viewing.origins import Origins

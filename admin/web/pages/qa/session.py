@@ -12,9 +12,10 @@ from admin.harvests.dispatch.qa_sessions import run_names
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.qa_tables import PageChoice, Ruling
 from admin.models.transaction import Right
-from admin.qa import missed_urls, repairs, review, sessions
-from admin.qa.findings import DamageSeverity, FindingKind
-from admin.qa.review import PageFilter
+from admin.qa import sessions
+from admin.qa.judging.findings import DamageSeverity, FindingKind
+from admin.qa.reviewing import missed_urls, repairs, review
+from admin.qa.reviewing.review import PageFilter
 from admin.qa.sessions import NewQaSession, QaSessionView
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction, with_long_lists

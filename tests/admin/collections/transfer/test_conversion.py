@@ -32,8 +32,8 @@ from admin.collections.transfer.importing import Choices, ImportedFile, Importer
 from admin.collections.transfer.member_text import MAX_FOREIGN_HEADER
 from archive.settings.load import Settings
 from archive.warc import cdxj
-from archive.warc.check import check
-from archive.warc.reader import records
+from archive.warc.reading.reader import records
+from archive.warc.upkeep.check import check
 
 URL = "http://hill.example"
 

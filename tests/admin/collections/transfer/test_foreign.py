@@ -22,7 +22,7 @@ from support.processes.ghostfleet_command import ROOT
 from support.proxy.running_proxy import RunningProxy
 
 from admin.collections.transfer.importing import PAGES_FOLDER
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 from bench.peers.peer import PeerSetup, PeerUnavailable, install
 from bench.peers.warcprox import Warcprox
 

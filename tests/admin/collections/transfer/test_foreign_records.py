@@ -12,7 +12,7 @@ from support.processes.ghostfleet_command import ROOT
 from support.proxy.running_proxy import RunningProxy
 
 from archive.warc import cdxj
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 
 
 def test_records_of_other_programs_are_replayed(home: Path, tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from support.archive.oracles import warcio_kinds
 from admin.collections.transfer import har
 from admin.collections.transfer.har import convert_har
 from archive.settings.load import Settings
-from archive.warc.check import check
-from archive.warc.member_reader import WarcError
-from archive.warc.reader import records
+from archive.warc.reading.member_reader import WarcError
+from archive.warc.reading.reader import records
+from archive.warc.upkeep.check import check
 
 SHA = "ab" * 32
 

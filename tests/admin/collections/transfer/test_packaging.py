@@ -29,8 +29,8 @@ from archive.settings.load import Settings, load
 from archive.url import key
 from archive.wacz.signature import SigningKey, is_signed_by
 from archive.warc import cdxj
-from archive.warc.reader import records
-from archive.warc.writer import WarcWriter
+from archive.warc.reading.reader import records
+from archive.warc.writing.writer import WarcWriter
 from bench.peers.peer import PeerUnavailable, install
 
 DAY = 86_400_000_000

@@ -1,0 +1,28 @@
+"""The bench of the frontier fills a queue, empties it, and tells what both cost."""
+
+from __future__ import annotations
+
+from bench.crawls.frontier import measure, measure_servers, servers_table, table
+
+
+def test_a_small_queue_is_filled_and_emptied() -> None:
+    found = measure(10, 200, 1, print)
+    assert (found.hosts, found.urls, found.workers) == (10, 200, 1)
+    assert min(found.added_per_second, found.known_per_second, found.pairs_per_second) > 0
+    assert found.claim_p99_ms >= found.claim_p50_ms > 0
+    assert min(found.queued_bytes, found.seen_bytes) > 0
+    assert found.idle_bytes > 0 < found.restart_seconds
+    assert table(found).row_count == 11
+
+
+def test_a_queue_is_emptied_in_batches_beside_hosts_that_wait() -> None:
+    found = measure(20, 200, 2, print, batch=8, waiting=50)
+    assert (found.batch, found.waiting) == (8, 50)
+    assert found.pairs_per_second > 0
+
+
+def test_the_costs_of_a_job_over_three_slots_are_told_by_server(redis_url: str) -> None:
+    found = measure_servers(redis_url, 20, 200, 1, print, shards=3)
+    assert (found.shards, found.urls) == (3, 200)
+    assert sum(server.calls for server in found.servers) >= 200
+    assert servers_table(found).row_count == len(found.servers)
