@@ -485,6 +485,18 @@ class ShardedFrontier(ShardedQueue, Frontier):
             found |= dict(zip(own, answers, strict=True))
         return [found[url] for url in urls]
 
+    def add_reject(self, pattern: str) -> None:
+        """Visit no more URLs in which this regular expression is found, for all workers and later runs.
+
+        Raises JobError for an expression that can't be used, and FrontierLost when the job is gone.
+        """
+        super().add_reject(pattern)
+        self._tell_shards()
+
+    def unvisited_seed_hosts(self) -> int:
+        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far."""
+        return sum(shard.unvisited_seed_hosts() for shard in self.shards)
+
     def note_changes(self, changes: Iterable[tuple[str, int]]) -> int:
         """Visit URLs of a continuous crawl sooner which a sitemap or feed says have changed since their last visits.
 
@@ -587,8 +599,8 @@ class ShardedFrontier(ShardedQueue, Frontier):
         self._tell_shards()
         return True
 
-    def _tell_workers(self, entry: str) -> None:
-        super()._tell_workers(entry)
+    def _widen(self, seeds: Iterable[str]) -> None:
+        super()._widen(seeds)
         self._tell_shards()
 
     def _amend(self, change: Callable[[Job], Job], *, by: str = "") -> list[ProfileEdit]:
