@@ -40,6 +40,7 @@ _PARSED: Final = re.compile(r"(https?)://(?:[^/@]*@)?(\[[^\]]*\]|[^/:]*)(?::([0-
 """Scheme, host, port, and path with query, of what the parser gives."""
 _HOST: Final = re.compile(rf"{_NAME}|\[[0-9a-f:]+\]")
 _NUMBER: Final = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
+_END_OF_AUTHORITY: Final = re.compile("[/?#]")
 _NOT_IN_HOST: Final = re.compile(r"[\x00-\x20/\\?#@]")
 _SURROGATE: Final = "%EF%BF%BD"
 
@@ -168,6 +169,8 @@ def _authority_key(scheme: str, authority: str) -> str:
 
 def _path_key(path: str) -> str:
     """Return the path with normalized escapes: none for unreserved characters, others upper-case (RFC 3986, 6.2.2)."""
+    if path == "/":
+        return path
     if not path.startswith("/"):
         path = "/" + path
     if "%" in path:
@@ -199,5 +202,5 @@ def _one_spelling(match: re.Match[str]) -> str:
 
 
 def _end_of_authority(rest: str) -> int:
-    ends = [position for position in map(rest.find, "/?#") if position >= 0]
-    return min(ends) if ends else len(rest)
+    found = _END_OF_AUTHORITY.search(rest)
+    return found.start() if found else len(rest)

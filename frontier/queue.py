@@ -66,6 +66,13 @@ logger = logging.getLogger(__name__)
 
 _CHUNK: Final = 500
 _PREFIX_CHUNK: Final = 5_000
+MARKED_AFTER: Final = 10_000
+"""When so many seeds are queued, workers have enough to do, and the other seeds are marked as seen before their turn.
+
+Without the mark, a page could queue a seed as a link. The seed would have the depth of a link, or two visits.
+"""
+_LAST_TURN: Final = 10**12
+"""Hosts of seeds that wait for their first visit have their turns in `ready`, and all other hosts have times."""
 _EDITED: Final = b"="
 """Such an entry of the list of further seeds says that the profile of the job was edited."""
 _REJECT: Final = "!"
@@ -164,7 +171,7 @@ class Frontier(LeaseQueue):
         if before:
             self._scope.widen(self._former_widenings())
         for number, seeds in self._seeds_after("scoped", _PREFIX_CHUNK):
-            self._scope.widen(seed.url for seed in seeds)
+            self._scope.widen(seeds)
             self._note_seeds("scoped", number)
             told(number)
         with self._store.guarded():
@@ -181,17 +188,27 @@ class Frontier(LeaseQueue):
         `told` is called with the number of seeds that were queued so far. A killed process loses its place by a few
         hundred seeds, and no seed is queued twice.
         """
+        are_marked = False
         for number, seeds in self._seeds_after("seeded", _CHUNK):
             if is_stopped():
                 return False
-            self._queue_seeds(seed.url for seed in seeds)
+            self._queue_seeds(seeds)
             self._note_seeds("seeded", number)
             told(number)
+            if number >= MARKED_AFTER and not are_marked:
+                if not self._mark_seeds(number, is_stopped):
+                    return False
+                are_marked = True
         for urls in batched(self.added_seeds(0), _CHUNK):
             self._queue_seeds(urls)
         with self._store.guarded():
             self._store.client.hdel(self._store.key("state"), "seeding")
         return True
+
+    def unvisited_seed_hosts(self) -> int:
+        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far."""
+        with self._store.guarded():
+            return int(self._store.client.zcount(self._store.key("ready"), "-inf", _LAST_TURN))
 
     def seeds_queued(self) -> int:
         """Return how many seeds of the job's file are queued."""
@@ -420,12 +437,8 @@ class Frontier(LeaseQueue):
     def mark_seen(self, urls: Iterable[str]) -> None:
         """Mark these canonical URLs as seen. A page's visit fetched them together with the page."""
         for chunk in batched(urls, _CHUNK):
-            with self._store.guarded():
-                pipeline = self._store.client.pipeline(transaction=False)
-                for url in chunk:
-                    mark = self._store.fingerprint(url)
-                    pipeline.sadd(self._store.key(f"seen:{mark.bucket}"), mark.id)
-                pipeline.execute()
+            marks = map(self._store.fingerprint, chunk)
+            self._store.run("note", "seen", *(part for mark in marks for part in (mark.bucket, mark.id)))
 
     def robots(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL; None when it must be fetched first."""
@@ -614,29 +627,43 @@ class Frontier(LeaseQueue):
         return [entry.decode() for entry in found if not entry.startswith((_REJECT.encode(), WIDER.encode(), _EDITED))]
 
     def _queue_seeds(self, urls: Iterable[str]) -> None:
-        for decision in self.add([Candidate(url, source=url, is_seed=True) for url in urls]):
+        self._learn_scope()
+        decisions = [self._scope.decide(Candidate(url, source=url, is_seed=True)) for url in urls]
+        self._queued(decisions, None, LinkMemory(self.job.profile), "seeds")
+        for decision in decisions:
             if isinstance(decision, Rejected) and decision.reason != "seen":
                 seed = decision.candidate.url
                 logger.warning(
                     "job %s: seed %s was rejected: %s (%s)", self.job.name, seed, decision.reason, decision.rule
                 )
 
+    def _mark_seeds(self, queued: int, is_stopped: Callable[[], bool]) -> bool:
+        """Mark the seeds that are not queued yet as seen. Return False when `is_stopped` said so."""
+        for number, seeds in self._seeds_after("marked", _PREFIX_CHUNK, queued):
+            if is_stopped():
+                return False
+            self.mark_seen(seeds)
+            self._note_seeds("marked", number)
+        return True
+
     def _widen(self, seeds: Iterable[str]) -> None:
         """Widen the scope of the running job by these canonical URLs, for all workers."""
         if self._scope.widen(seeds):
             self._forget_links()
 
-    def _seeds_after(self, place: str, size: int) -> Iterator[tuple[int, Sequence[Seed]]]:
-        """Yield the seeds in chunks, each with the number of seeds up to its end.
+    def _seeds_after(self, place: str, size: int, least: int = 0) -> Iterator[tuple[int, Sequence[str]]]:
+        """Yield the URLs of the seeds in chunks, each with the number of seeds up to its end.
 
-        Of a file, the seeds up to the noted place are left out.
+        Of a file, the seeds up to the noted place and the first `least` are left out.
         """
-        seeds, number = self.job.seeds, 0
-        if isinstance(seeds, SeedFile):
+        number = 0
+        if isinstance(self.job.seeds, SeedFile):
             with self._store.guarded():
-                number = int(self._store.client.hget(self._store.key("state"), place) or 0)
-            seeds = seeds.since(number)
-        for chunk in batched(seeds, size):
+                number = max(int(self._store.client.hget(self._store.key("state"), place) or 0), least)
+            urls = self.job.seeds.urls(number)
+        else:
+            urls = (seed.url for seed in self.job.seeds)
+        for chunk in batched(urls, size):
             number += len(chunk)
             yield number, chunk
 

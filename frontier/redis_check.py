@@ -17,6 +17,8 @@ from frontier.store import connect
 def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:
     """Return a warning for each setting with which this Redis, or a server of this cluster, could lose a crawl.
 
+    A server of a cluster that does not answer is a warning too, since jobs on the other servers go on.
+
     Raises RedisProblem when Redis can't be reached, refuses the credentials, or is part of a cluster although the URL
     names a single server.
     """
@@ -25,7 +27,7 @@ def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:
         with closing(connect(url, timeout_seconds)) as client:
             if is_cluster(url):
                 servers = [(node.name, node.redis_connection) for node in client.get_primaries()]
-                return [warning for name, server in servers for warning in _warnings(server.info(), name)]
+                return [warning for name, server in servers for warning in _warnings_of_server(server, name)]
             info = client.info()
             if info.get("cluster_enabled") and int(client.cluster("info").get("cluster_size", 0)) > 1:
                 raise RedisProblem(f"Redis at {where} is part of a cluster; set redis.url to cluster://HOST:PORT")
@@ -47,6 +49,20 @@ def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:
             f"Redis at {where} can't be used: {reason}; start it, correct redis.url, "
             f"or leave redis.url empty to use the private Redis"
         ) from error
+
+
+def _warnings_of_server(server: redis.Redis, name: str) -> list[str]:
+    """Return the warnings about one server of a cluster."""
+    try:
+        return _warnings(server.info(), name)
+    except redis.AuthenticationError:
+        raise
+    except (redis.ConnectionError, redis.TimeoutError) as error:
+        reason = " ".join(str(error).split())
+        return [
+            f"Redis at {name}, a server of the cluster, does not answer: {reason}; start it, since the jobs and"
+            " collections that it has can't be used"
+        ]
 
 
 def _warnings(info: Any, where: str) -> list[str]:

@@ -40,8 +40,9 @@ class StoredPrefixes:
         for chunk in batched(prefixes, _CHUNK):
             places = [part for prefix in chunk for part in _place(prefix)]
             new += int(self._store.run("scope", WIDER, *places))
-            for prefix in chunk:
-                self._answers.put(prefix, True)
+            if self._answers:  # a command that opens a job has asked nothing, and looks up no prefix of a seed
+                for prefix in chunk:
+                    self._answers.put(prefix, True)
         return new
 
     def first_of(self, prefixes: Sequence[str]) -> str | None:

@@ -14,9 +14,10 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 | `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
 `unseen` URLs that are no longer seen; of a job with several shards `others`, the counts of the other shards, and \
 `broken` attempts to end the job; `seeding` while seeds are still read, and how many seeds of the file have their \
-prefixes stored (`scoped`) and are queued (`seeded`) |
+prefixes stored (`scoped`), are marked as seen (`marked`) and are queued (`seeded`) |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
-| `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check |
+| `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check; hosts of \
+seeds of the file that were not visited, by small numbers in the order of the file |
 | `…:JOB:q:HOST` | zset | URL ids by (priority, depth, sequence) |
 | `…:JOB:retry` | zset | ids that rest before a retry, by due ms |
 | `…:JOB:leases` | zset | leased ids, by expiry ms |
@@ -194,10 +195,10 @@ class Store:
         lua = script(name)
         with self.guarded():
             try:
-                answer = self._evalsha(lua, arguments)
+                answer = self._script(("EVALSHA", lua.sha1), arguments)
             except redis.exceptions.NoScriptError:
-                self.client.script_load(lua.text)
-                answer = self._evalsha(lua, arguments)
+                # SCRIPT LOAD would go to all servers of a cluster, and fail while any of them is down.
+                answer = self._script(("EVAL", lua.text), arguments)
         if answer == b"gone":
             name = self.job.removesuffix(RENDERS)
             raise FrontierLost(
@@ -246,8 +247,8 @@ class Store:
         with self.guarded():
             return bool(self.client.exists(f"{self.root}{RENDERS}:count"))
 
-    def _evalsha(self, lua: FrontierScript, arguments: tuple[ScriptArgument, ...]) -> Any:
-        return self.client.execute_command("EVALSHA", lua.sha1, 1, self.root, *arguments)
+    def _script(self, call: tuple[str, str], arguments: tuple[ScriptArgument, ...]) -> Any:
+        return self.client.execute_command(*call, 1, self.root, *arguments)
 
 
 def job_names(url: str, shard: str, *, timeout_seconds: float) -> list[str]:

@@ -104,7 +104,7 @@ class SeedSpool:
 
     def __iter__(self) -> Iterator[Seed]:
         self._file.seek(0)
-        return (Seed.model_construct(url=line.removesuffix("\n")) for line in self._file)
+        return (Seed(line.removesuffix("\n")) for line in self._file)
 
     def _spooled(self, urls: Iterable[str]) -> Iterator[str]:
         """Write each URL to the file, and yield the URL with its number."""

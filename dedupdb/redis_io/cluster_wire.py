@@ -12,7 +12,7 @@ import threading
 from binascii import crc_hqx
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -68,10 +68,10 @@ class ClusterWire:
         return replies
 
     def load_scripts(self, scripts: Iterable[RedisScript]) -> None:
-        """Load scripts as `RedisWire.load_scripts` does, on every server that has slots."""
+        """Load scripts as `RedisWire.load_scripts` does, on every server that has slots and can be reached."""
         known = list(scripts)
         for address in self._owners():
-            with self._forgetting():
+            with suppress(redis.ConnectionError, redis.TimeoutError, OSError), self._forgetting():
                 self._server(address).load_scripts(known)
 
     def keys(self, pattern: bytes) -> Iterator[list[bytes]]:

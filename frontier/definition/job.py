@@ -20,6 +20,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from archive.dates import Micros, now_micros
+from archive.fast_frozen import fast_frozen
 from archive.names.name_rules import NAME_PATTERN
 from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, BrowserStorage, ServiceWorkers
 from archive.url import UrlError, canonical
@@ -632,7 +633,8 @@ def wrong_headers(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         known.add(lower)
 
 
-class Seed(_Frozen):
+@fast_frozen(frozen=True, slots=True)
+class Seed:
     """A seed is a URL from which the crawl starts, in canonical form."""
 
     url: str

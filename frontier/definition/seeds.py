@@ -34,18 +34,14 @@ class SeedFile:
         return sum(1 for _ in self.urls())
 
     def __iter__(self) -> Iterator[Seed]:
-        return self.since(0)
+        return map(Seed, self.urls())
 
-    def since(self, number: int) -> Iterator[Seed]:
-        """Yield the seeds without the first `number`. Raises OSError."""
-        return (Seed.model_construct(url=url) for url in islice(self.urls(), number, None))
-
-    def urls(self) -> Iterator[str]:
-        """Yield the URLs of the seeds. Raises OSError."""
+    def urls(self, since: int = 0) -> Iterator[str]:
+        """Yield the URLs of the seeds without the first `since`. Raises OSError."""
         try:
             file = self.path.open(encoding="utf-8", newline="\n")
         except FileNotFoundError:
             return
         with file:
-            for line in file:
+            for line in islice(file, since, None):
                 yield line.removesuffix("\n")

@@ -1,6 +1,8 @@
 -- Add candidates. ARGV: id, token and worker of the lease that found them (three times '' for none; '', '' and 'operator'
--- for seeds that are added to a running job), then for each candidate: id, bucket of the seen set, host,
--- priority * 256 + depth, JSON, 1 to visit it again, its URL if it is a seed.
+-- for seeds that are added to a running job; '', '' and 'seeds' for the seeds of the job's file), then for each candidate:
+-- id, bucket of the seen set, host, priority * 256 + depth, JSON, 1 to visit it again, its URL if it is a seed.
+-- The seeds of a long file were marked as seen before their turn, so that no page queues one of them as a link. They are
+-- new when they have no report.
 -- Returns 1 or 0 (seen) for each candidate. Returns '' and changes nothing when the lease is over or another's, or when
 -- an operator adds to a finished job.
 
@@ -23,18 +25,19 @@ local function admitted(id, bucket, force)
 end
 
 local wanted = math.floor((#ARGV - 3) / 7)
+local is_of_file = ARGV[3] == 'seeds'
 local sequence = call('HINCRBY', key('count'), 'sequence', wanted) - wanted
 local longest = wanted > 0 and longest_queue() or 0
 local answers = {}
 for number = 1, wanted do
   local at = 3 + (number - 1) * 7
   local id, host, seed = ARGV[at + 1], ARGV[at + 3], ARGV[at + 7]
-  if seed ~= '' then call('HSETNX', key('seeds'), id, 'queued\n0\n\n' .. seed) end
+  local is_first = seed ~= '' and call('HSETNX', key('seeds'), id, 'queued\n0\n\n' .. seed) == 1
   answers[number] = 0
-  if admitted(id, ARGV[at + 2], ARGV[at + 6] == '1') then
+  if admitted(id, ARGV[at + 2], ARGV[at + 6] == '1' or is_of_file and is_first) then
     local score = string.format('%.0f', tonumber(ARGV[at + 4]) * 2 ^ 40 + sequence + number)
     call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. ARGV[at + 5])
-    enqueue(id, host, score)
+    enqueue(id, host, score, is_of_file and sequence + number)
     note_length(host, sequence + number, longest)
     answers[number] = 1
   end

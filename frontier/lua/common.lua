@@ -136,16 +136,19 @@ local function is_parked(host)
   return have_parked[ROOT] and call('ZSCORE', key('parked'), host)
 end
 
--- Put a URL into the queue of its host. With an urgent URL, the host is checked as soon as it is due. With any other URL,
--- the host is checked after the hosts that are due already.
-local function enqueue(id, host, score)
+-- Put a URL into the queue of its host. With an urgent URL, the host is checked as soon as it is due. With a seed of the
+-- job's file, it is checked at its `turn` among the seeds, before the hosts that were visited, so that seeds that are
+-- queued while the crawl goes on come as early as if all had been queued at its beginning. With any other URL, the host is
+-- checked after the hosts that are due already.
+local function enqueue(id, host, score, turn)
   call('ZADD', key('q:' .. host), score, id)
   if is_aside(host) then return count('excluded', 1) end
   count('queued', 1)
   if tonumber(score) < STANDARD then
     call('ZADD', key('ready'), (host_state(host)), host)
   elseif not is_parked(host) then
-    call('ZADD', key('ready'), 'NX', math.max((host_state(host)), NOW), host)
+    local due = (host_state(host))
+    call('ZADD', key('ready'), 'NX', turn and due <= NOW and turn or math.max(due, NOW), host)
   end
 end
 
@@ -301,11 +304,16 @@ local function conclude(id, record, ending, code, fetched)
   call_later('HDEL', key('u'), id, 't:' .. id, 'l:' .. id)
 end
 
+-- Store the end of a seed that has a report.
+local function note_seed(id, ending, code)
+  local url = string.match(call('HGET', key('seeds'), id), '^[^\n]*\n[^\n]*\n[^\n]*\n(.*)$') or ''
+  call('HSET', key('seeds'), id, ending .. '\n' .. code .. '\n\n' .. url)
+end
+
 -- End a URL that was removed from its queue without a visit.
 local function end_queued(id, record, ending, code)
   if not is_renders() and call('HEXISTS', key('seeds'), id) == 1 then
-    local url = string.match(call('HGET', key('seeds'), id), '^[^\n]*\n[^\n]*\n[^\n]*\n(.*)$') or ''
-    call('HSET', key('seeds'), id, ending .. '\n' .. code .. '\n\n' .. url)
+    note_seed(id, ending, code)
   end
   conclude(id, record, ending, code)
 end

@@ -82,7 +82,13 @@ local function end_visit(visit, kept, group)
     end
   end
 
-  if visit.seed and call('HEXISTS', key('seeds'), id) == 1 then call('HSET', key('seeds'), id, visit.seed) end
+  if call('HEXISTS', key('seeds'), id) == 1 then
+    if visit.seed then
+      call('HSET', key('seeds'), id, visit.seed)
+    elseif ending ~= 'again' then -- the seed was queued as a link before its turn
+      note_seed(id, ending, code)
+    end
+  end
   schedule_host(host, due)
   if visit.host_failed and failures >= (visit.most_failures or 1) then set_aside(host, 'failing') end
   return ending

@@ -6,7 +6,6 @@ Pages without pictures are judged by their resources alone.
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import subprocess
 from functools import partial
@@ -14,9 +13,10 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from PIL import Image
 from playwright.sync_api import Route, sync_playwright
-from support.archive.foreign_warcs import by_heritrix, package_of
+from support.archive.foreign_warcs import package_of
+from support.archive.heritrix_crawl import site as heritrix
+from support.archive.heritrix_crawl.site import png
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes import machine_needs as needs
 
@@ -69,12 +69,6 @@ def judged(home: Path, *files: Path) -> dict[str, QaPageView]:
 
 def reasons(page: QaPageView) -> list[tuple[str, str]]:
     return [(str(each["kind"]), str(each.get("url", ""))) for each in page.reasons]
-
-
-def png() -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", (400, 200), "green").save(out, "PNG")
-    return out.getvalue()
 
 
 def record(kind: str, url: str, block: bytes, content_type: str, *fields: str) -> bytes:
@@ -170,9 +164,11 @@ def test_a_crawl_of_wget_is_judged_by_its_resources(home: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_crawl_of_heritrix_is_judged_by_its_resources(home: Path, tmp_path: Path) -> None:
-    warc = tmp_path / "WEB-20260304050607890-00000-4711~crawler~8443.warc.gz"
-    warc.write_bytes(by_heritrix("heritrix.example", "WARC/1.1"))
-    found = judged(home, warc)
-    assert set(found) == {f"http://heritrix.example/{name}" for name in ("", "second", "again", "unchanged")}
+def test_a_crawl_of_heritrix_is_judged_by_its_resources(home: Path) -> None:
+    found = judged(home, heritrix.WARC)
+    assert set(found) == {heritrix.URL + path for path in heritrix.PAGES}
+    lacks = found.pop(f"{heritrix.URL}/lacks")
+    assert reasons(lacks) == [("missing-image", f"{heritrix.URL}/left-out.png")]
+    states = {"replayed": 1, "failed-at-capture": 1, "never-captured": 1}
+    assert lacks.measures["resources"]["states"] == states, "the site itself answered 404 for the other picture"
     assert [page.url for page in found.values() if page.reasons] == []

@@ -10,9 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from support.processes.waiting import until
 from support.stores.real_frontier import PATIENT, Bench
 from support.stores.redis_outage import outage
 
+from admin.jobs.crawling.seed_queueing import SeedQueueing
 from frontier.definition.job import Job, Profile, Seed
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
 from frontier.definition.seeds import SeedFile
@@ -62,6 +64,60 @@ def test_a_killed_command_goes_on_where_it_was_and_queues_no_seed_twice(bench: B
     assert queued == [500, 600, 1_100, 1_300]
     assert second.reports.progress().queued == 1_300
     assert len(list(second.reports.seeds())) == 1_300
+
+
+def _hosts(path: Path, count: int) -> SeedFile:
+    path.write_text("".join(f"http://h{number}.example/\n" for number in range(count)), "utf-8")
+    return SeedFile(path)
+
+
+def test_further_seeds_wait_in_the_file_while_enough_hosts_wait_for_their_first_visit(
+    bench: Bench, tmp_path: Path
+) -> None:
+    frontier = _frontier(bench, _hosts(tmp_path / "seeds.txt", 1_600))
+    frontier.begin_job()
+    queueing = SeedQueueing(frontier, 1_600, most_waiting=200)
+    visited: list[str] = []
+    try:
+        until(lambda: queueing.queued == 500, what="the first chunk of seeds")
+        while not isinstance(claim := frontier.claim("w"), JobFinished):
+            if isinstance(claim, Pause):  # the last hosts of a chunk were visited before the next one is queued
+                assert claim.why == "opening", "the job does not finish while seeds wait"
+                continue
+            visited.append(claim.url)
+            frontier.finish(claim, VisitOutcome(200, bytes=1))
+            assert queueing.queued < len(visited) + 200 + 500, "no more seeds wait in Redis"
+    finally:
+        queueing.stop()
+    assert visited == [f"http://h{number}.example/" for number in range(1_600)], (
+        "each seed once, in the order of the file"
+    )
+
+
+@pytest.mark.parametrize("is_marked", [True, False])
+def test_a_seed_that_a_page_links_to_before_its_turn_is_visited_once(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_marked: bool
+) -> None:
+    monkeypatch.setattr("frontier.queue.MARKED_AFTER", 500 if is_marked else 1_000)
+    frontier = _frontier(bench, _hosts(tmp_path / "seeds.txt", 600))
+    frontier.begin_job()
+    answers = iter([False, False, True] if is_marked else [False, True])
+    assert not frontier.queue_seeds(is_stopped=lambda: next(answers)), "500 seeds are queued"
+    first = frontier.claim("w")
+    assert isinstance(first, Lease)
+    links = [Candidate(f"http://h{at}/", "L", via=first.url, depth=1) for at in ("599.example", "0.example/further")]
+    decided = frontier.add(links, first)
+    assert [isinstance(each, Accepted) for each in decided] == [not is_marked, True]
+    frontier.finish(first, VisitOutcome(200, bytes=1))
+    frontier.queue_seeds()
+    visited = [first.url]
+    while isinstance(claim := frontier.claim("w"), Lease):
+        visited.append(claim.url)
+        frontier.finish(claim, VisitOutcome(200, bytes=1))
+    if is_marked:
+        assert visited[-1] == "http://h0.example/further/", "seeds that are queued later come before visited hosts"
+    assert len(visited) == len(set(visited)) == 601
+    assert all(seed.state == "done" for seed in frontier.reports.seeds())
 
 
 def test_a_job_of_an_earlier_release_keeps_the_scope_that_redirects_made(bench: Bench, tmp_path: Path) -> None:

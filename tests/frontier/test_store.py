@@ -155,10 +155,14 @@ def test_a_password_is_not_told(server: RedisServer) -> None:
 
 
 def test_a_job_lives_in_one_slot_of_a_cluster(tmp_path: Path) -> None:
+    """The last job has scripts that its server does not know, while another server is down."""
     with RedisCluster(tmp_path) as cluster:
         for shard in ("0", "1", "2", "3"):
             _a_whole_job(cluster.url, PATIENT.model_copy(update={"shard": shard}))
-        _a_whole_job(cluster.url.replace("://", "://127.0.0.1:1,"), PATIENT)
+        owner = cluster.owner("gf:{main}:")
+        cluster.servers[owner].client.script_flush()
+        cluster.servers[owner - 1].kill()
+        _a_whole_job(f"cluster://127.0.0.1:1,127.0.0.1:{cluster.servers[owner].port}", PATIENT)
 
 
 def _a_whole_job(redis_url: str, settings: FrontierSettings) -> None:

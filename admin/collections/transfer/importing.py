@@ -575,7 +575,7 @@ def _findings(path: Path) -> _Findings:
             continue
         if problem.record_id:
             found.ids.add(problem.record_id)
-        found.add(f"at offset {problem.offset}: {problem.message}")
+        found.add(f"at offset {problem.offset}: {problem.words}")
     return found
 
 

@@ -27,8 +27,8 @@ def check(home: Path | None, settings_file: Path | None, paths: tuple[str, ...],
     """Validate WARC files and report problems with file and offset.
 
     An argument is the name of a collection in the home, a file, or a folder, which is searched for WARC files. Files
-    that are still being written are checked too. A note is no problem: the record is right, but the recorded message
-    breaks the rules of HTTP.
+    that are still being written are checked too. A note is no problem: the record can be trusted, but the recorded
+    message breaks the rules of HTTP, or a field is written as some crawlers write the field.
 
     \b
     Exit codes:

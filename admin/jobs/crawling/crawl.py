@@ -15,7 +15,7 @@ from typing import Final
 
 from admin.fleet import home_folder, logs
 from admin.fleet.fleet import RENDER_WORKER, WORKER, Addresses, Fleet
-from admin.fleet.process import StartError
+from admin.fleet.process import StartError, StartInterrupted
 from admin.fleet.supervisor import RestartLimitReached
 from admin.jobs.control.action_folder import FOLDER as ACTION_FOLDER
 from admin.jobs.control.action_folder import ActionFolder
@@ -56,6 +56,10 @@ _NAMED_FILES: Final = 5
 _FLEET_FAILURES: Final = (RestartLimitReached, StartError, FrontierLost, FrontierUnavailable)
 
 
+class _ReadingInterrupted(StartInterrupted):
+    """A signal came while the scope of the seeds was read. The run is resumed by the next command."""
+
+
 class Crawl:
     """The crawl makes one attempt at a run, from the start of the fleet to the summary."""
 
@@ -91,7 +95,8 @@ class Crawl:
         """Run the job until it ends, and return its summary, even when the fleet failed.
 
         Raises PortError, HomeError, StartError, RunError, JobError or FrontierUnavailable when the crawl can't begin,
-        and StartInterrupted when a signal came before. Then the folder of a new run is removed.
+        and StartInterrupted when a signal came before. Then the folder of a new run is removed, unless the signal came
+        while the scope of the seeds was read: the next command goes on with the run.
         """
         definition, home = self._definition, self._settings.home
         if mended := home_folder.prepare(home, self._settings.archive.readable_by):
@@ -124,9 +129,10 @@ class Crawl:
             actions.prepare()
             seeds = SeedQueueing(frontier, len(run.seeds()))
             self._start_workers(run, frontier)
-        except BaseException:
+        except BaseException as error:
             self._fleet.stop(lambda: True)
-            run.discard_if_new()
+            if not isinstance(error, _ReadingInterrupted):  # the next command goes on where this one stopped
+                run.discard_if_new()
             raise
         watch = JobWatch(
             self._fleet,
@@ -178,7 +184,14 @@ class Crawl:
         if settings.logs.links == "on":
             frontier.link_log = LinkLog(run.folder, settings.logs)
         frontier.segments.folder = run.folder / SEGMENT_FOLDER
-        told = SeedNotes(self._display.note, "reading the scope of the seeds", len(seeds))
+        notes = SeedNotes(self._display.note, "reading the scope of the seeds", len(seeds))
+
+        def told(number: int) -> None:
+            notes(number)
+            if self._interrupts.asked_to_stop and not self._is_supervised:
+                self._display.note(f"interrupted after {number:,} of {len(seeds):,} seeds were read")
+                raise _ReadingInterrupted
+
         was_there = frontier.begin_job(lists=settings.home / LIST_FOLDER, told=told)
         run.append_seeds(frontier.added_seeds(0))  # those of a killed command
         frontier.controls.release()  # the disk watch sets a hold again if it must; the pause of an operator stays
@@ -261,7 +274,7 @@ class Crawl:
         limits = frontier.stored_job().profile.limits  # an operator may have changed them
         is_interrupted = self._interrupts.asked_to_stop
         ending = decide_ending(facts, limits, meter.tally, interrupted=is_interrupted, keep=SpooledEnds)
-        return ending, {host.host: host.queued for host in facts.hosts if host.queued}
+        return ending, {host.host: host.left for host in ending.hosts if host.left}
 
     def _end(
         self, run: Run, meter: Meter, progress: JobProgress, ending: JobEnding, remaining: dict[str, int]
@@ -298,7 +311,7 @@ def _facts(frontier: Frontier, seeds: SeedFile, unqueued: int) -> FrontierFacts:
     """Return the frontier's counts of the job, and its reports about hosts and seeds."""
     return FrontierFacts(
         progress=frontier.reports.progress(),
-        hosts=list(frontier.reports.hosts()),
+        hosts=frontier.reports.hosts(),
         seeds=frontier.reports.facts_of_seeds(seeds.urls()),
         unqueued=unqueued,
         switched_off=frontier.reports.switched_off_patterns(),

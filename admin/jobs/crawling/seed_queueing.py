@@ -14,6 +14,12 @@ from frontier.store import FrontierLost, FrontierUnavailable
 
 _NOTE_SECONDS: Final = 5.0
 _RETRY_SECONDS: Final = 1.0
+_LOOK_SECONDS: Final = 0.25
+MOST_WAITING: Final = 100_000
+"""Further seeds are queued when fewer hosts of seeds than this wait for their first visit.
+
+So many hosts keep the workers of a fast crawl busy for minutes. Redis needs no memory for seeds whose turn is later.
+"""
 
 
 class SeedNotes:
@@ -34,9 +40,10 @@ class SeedNotes:
 class SeedQueueing:
     """The thread queues the seeds of one job. It outlasts a Redis that does not answer for a while."""
 
-    def __init__(self, frontier: Frontier, total: int) -> None:
+    def __init__(self, frontier: Frontier, total: int, *, most_waiting: int = MOST_WAITING) -> None:
         """`total` is the number of the job's seeds."""
         self._frontier = frontier
+        self._most_waiting = most_waiting
         self.total = total
         self.queued = frontier.seeds_queued()
         """Number of the seeds that are queued."""
@@ -62,8 +69,14 @@ class SeedQueueing:
     def _queue_all(self) -> bool:
         """Return True when nothing is left to do."""
         with suppress(FrontierLost):  # the watch of the job finds the same, and ends the job
-            self._frontier.queue_seeds(told=self._tell, is_stopped=self._stop.is_set)
+            self._frontier.queue_seeds(told=self._tell, is_stopped=self._is_stopped)
         return True
+
+    def _is_stopped(self) -> bool:
+        """Return whether to stop, once there is room for further seeds."""
+        while self._frontier.unvisited_seed_hosts() >= self._most_waiting and not self._stop.wait(_LOOK_SECONDS):
+            pass
+        return self._stop.is_set()
 
     def _tell(self, number: int) -> None:
         self.queued = number

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from admin.jobs.status_names import DISREGARDED, is_failure
 from archive import crawl_log, url
+from archive.fast_frozen import fast_frozen
 from archive.rotated_log import open_log
 
 NOT_MODIFIED: Final = 304
@@ -27,28 +28,47 @@ _BEGINNING: Final = 300
 _MAX_KINDS: Final = 50
 
 
-@dataclass(slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Count:
     """The count has a number of URLs, and the bytes of their responses."""
 
     urls: int = 0
     bytes: int = 0
 
-    def add(self, size: int) -> None:
-        """Add one URL."""
-        self.urls += 1
-        self.bytes += size
+    def plus(self, size: int) -> Count:
+        """Return the count with one more URL."""
+        return Count(self.urls + 1, self.bytes + size)
+
+
+_NOTHING: Final = Count()
 
 
 @dataclass(slots=True)
 class HostCount:
-    """The counts of one host include all its URLs, and its new, duplicate and unmodified ones."""
+    """The counts of one host are those of its new, duplicate and unmodified URLs.
 
-    total: Count = field(default_factory=Count)
-    novel: Count = field(default_factory=Count)
-    duplicate: Count = field(default_factory=Count)
-    not_modified: Count = field(default_factory=Count)
+    A job may have a million hosts with few URLs each. The counts without URLs are one object for all of them.
+    """
+
+    novel: Count = _NOTHING
+    duplicate: Count = _NOTHING
+    not_modified: Count = _NOTHING
     robots: int = 0
+
+    @property
+    def total(self) -> Count:
+        """Return the count of all URLs of the host."""
+        kinds = (self.novel, self.duplicate, self.not_modified)
+        return Count(sum(kind.urls for kind in kinds), sum(kind.bytes for kind in kinds))
+
+    def add(self, line: crawl_log.LogLine, size: int) -> None:
+        """Count the URL of a line, whose response has so many bytes."""
+        if crawl_log.REVISIT in line.annotations:
+            self.duplicate = self.duplicate.plus(size)
+        elif line.code == NOT_MODIFIED:
+            self.not_modified = self.not_modified.plus(size)
+        else:
+            self.novel = self.novel.plus(size)
 
 
 @dataclass(slots=True)
@@ -115,10 +135,10 @@ class JobTally:
             source.novel_bytes += size if is_novel(line) else 0
         if name := line.extra.get("warcFilename"):
             self.files[str(name)] += 1
-        self.mimes[line.mime or "no-type"].add(size)
+        mime = line.mime or "no-type"
+        self.mimes[mime] = self.mimes[mime].plus(size)
         for count in (host, self.all):
-            count.total.add(size)
-            _kind(count, line).add(size)
+            count.add(line, size)
 
     @property
     def processed(self) -> int:
@@ -205,12 +225,6 @@ def _count(counter: Counter[str], kind: str) -> None:
 def is_novel(line: crawl_log.LogLine) -> bool:
     """Return whether the collection did not have the payload of this line before."""
     return crawl_log.REVISIT not in line.annotations and line.code != NOT_MODIFIED
-
-
-def _kind(count: HostCount, line: crawl_log.LogLine) -> Count:
-    if crawl_log.REVISIT in line.annotations:
-        return count.duplicate
-    return count.not_modified if line.code == NOT_MODIFIED else count.novel
 
 
 def size_of(line: crawl_log.LogLine) -> int:

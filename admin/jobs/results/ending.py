@@ -7,7 +7,7 @@ only. The summary, `job show`, the reports and the exit code all show the `JobEn
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -52,7 +52,8 @@ class FrontierFacts:
     """The facts have the frontier's counts and reports after the last visit."""
 
     progress: JobProgress
-    hosts: Sequence[HostReport] = ()
+    hosts: Iterable[HostReport] = ()
+    """The reports of all hosts. They are read once."""
     seeds: Iterable[SeedFacts] = ()
     """The facts about each seed, in the order in which the seeds were given. They are read once."""
     unqueued: int = 0
@@ -142,9 +143,9 @@ def decide_ending(
     `finished`.
     """
     progress = facts.progress
-    seeds = keep(_seed_ends(facts, tally))
-    totals = _SeedTotals.of(seeds)
     hosts = tuple(_host_ends(facts.hosts))
+    seeds = keep(_seed_ends(facts.seeds, tally, {host.host for host in hosts if host.state in _ASIDE}))
+    totals = _SeedTotals.of(seeds)
     renders = progress.renders
     queued = progress.queued + progress.leased + renders.depth + facts.unqueued
     left = progress.queued + progress.leased + facts.unqueued + sum(host.left for host in hosts if host.state in _ASIDE)
@@ -242,9 +243,8 @@ def _code_is_enough(seed: SeedEnd) -> bool:
 # -- seeds
 
 
-def _seed_ends(facts: FrontierFacts, tally: JobTally) -> Iterator[SeedEnd]:
-    aside = {host.host for host in facts.hosts if host.aside}
-    for each in facts.seeds:
+def _seed_ends(seeds: Iterable[SeedFacts], tally: JobTally, aside: Collection[str]) -> Iterator[SeedEnd]:
+    for each in seeds:
         url, report, outcome = each.url, each.report, tally.seed(each.url)
         code = outcome.final_code if outcome.redirect else (report.code if report and report.code else outcome.code)
         yield _seed_end(url, code, report, each.astray, is_aside=host_of(url) in aside)
@@ -319,7 +319,7 @@ def _is_clause(seed: SeedEnd) -> bool:
 # -- hosts
 
 
-def _host_ends(hosts: Sequence[HostReport]) -> Iterator[HostEnd]:
+def _host_ends(hosts: Iterable[HostReport]) -> Iterator[HostEnd]:
     for host in hosts:
         match host.aside:
             case None:

@@ -26,6 +26,7 @@ from archive.warc.upkeep.repair import has_writer, whole_part
 
 SHARED_MEMBER: Final = "the record shares its member with the one before"
 _ANSWERS: Final = ("response", "revisit")
+_NAMELESS: Final = "the revisit names no original"
 _OVERLAP: Final = 24 * 3600 * 1_000_000
 """Microseconds. Of fetches that overlap, the one that ends first is the original, whichever began first."""
 
@@ -36,7 +37,8 @@ class Level(StrEnum):
     PROBLEM = "problem"
     """The file is damaged or incomplete, or the record contradicts itself, another record or the standard."""
     NOTE = "note"
-    """The record is a faithful one of a message that breaks HTTP's own rules."""
+    """The record is a faithful one of a message that breaks HTTP's own rules, or readers find by other fields what a
+    field of the record should tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,12 @@ class FileProblem:
 
     def __str__(self) -> str:
         who = f" <{self.record_id}>" if self.record_id else ""
-        note = "note: " if self.level is Level.NOTE else ""
-        return f"{self.file} at {self.offset}{who}: {note}{self.message}"
+        return f"{self.file} at {self.offset}{who}: {self.words}"
+
+    @property
+    def words(self) -> str:
+        """Return the message, and that it is a note when it is one."""
+        return f"note: {self.message}" if self.level is Level.NOTE else self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +84,13 @@ class _Seen:
     """Another archive that has the original, as the revisit says."""
     profile: str = ""
 
-    def problem(self, message: str) -> FileProblem:
-        return FileProblem(self.file, self.offset, self.record_id, message)
+    @property
+    def names_original(self) -> bool:
+        """Return whether this revisit tells its original."""
+        return bool(self.refers_to or self.refers_to_url)
+
+    def problem(self, message: str, level: Level = Level.PROBLEM) -> FileProblem:
+        return FileProblem(self.file, self.offset, self.record_id, message, level)
 
 
 @dataclass(slots=True)
@@ -89,6 +100,15 @@ class _FileSet:
     by_id: dict[str, _Seen] = field(default_factory=dict)
     by_capture: dict[tuple[str, Micros], _Seen] = field(default_factory=dict)
     revisits: list[_Seen] = field(default_factory=list)
+
+    def first_dates(self) -> dict[tuple[str, str], Micros]:
+        """Return when each payload of a URL was captured first, by URL and digest, for revisits without an original."""
+        urls = {revisit.url for revisit in self.revisits if not revisit.names_original}
+        dates: dict[tuple[str, str], Micros] = {}
+        for (url, date), capture in self.by_capture.items() if urls else ():
+            if url in urls and capture.digest:
+                dates[url, capture.digest] = min(date, dates.get((url, capture.digest), date))
+        return dates
 
 
 def files_to_check(path: Path) -> list[Path]:
@@ -104,8 +124,14 @@ def check(path: Path) -> Iterator[FileProblem]:
     seen = _FileSet()
     for file in files_to_check(path):
         yield from _check_open_file(file, seen) if file.name.endswith(OPEN_SUFFIX) else _check_file(file, seen)
+    first_dates = seen.first_dates()
     for revisit in seen.revisits:
-        yield from _revisit_problems(revisit, seen, must_be_there=path.is_dir())
+        if revisit.names_original:
+            yield from _revisit_problems(revisit, seen, must_be_there=path.is_dir())
+        elif first_dates.get((revisit.url, revisit.digest), revisit.date) < revisit.date:
+            yield revisit.problem(f"{_NAMELESS}; an older capture of its URL has its payload digest", Level.NOTE)
+        else:
+            yield revisit.problem(_NAMELESS)
 
 
 def _check_open_file(path: Path, seen: _FileSet) -> Iterator[FileProblem]:
@@ -195,6 +221,8 @@ def _check_record(
             yield _problem(record, note, Level.NOTE)
         for message in (*field_findings(record), *block_findings(record, measured)):
             yield _problem(record, message)
+        for note in measured.notes:
+            yield _problem(record, note, Level.NOTE)
         known = _remember(record, measured)
     except WarcError as error:
         yield FileProblem(record.path, record.offset, "", error.reason)
@@ -265,9 +293,7 @@ def _revisit_problems(revisit: _Seen, seen: _FileSet, *, must_be_there: bool) ->
     """
     capture = (revisit.refers_to_url, _date(revisit.refers_to_date))
     original = seen.by_id.get(revisit.refers_to) or seen.by_capture.get(capture)
-    if not (revisit.refers_to or revisit.refers_to_url):
-        yield revisit.problem("the revisit names no original")
-    elif original is None:
+    if original is None:
         if must_be_there and not revisit.container:
             named = revisit.refers_to or f"{revisit.refers_to_url} of {revisit.refers_to_date}"
             yield revisit.problem(f"the original {named} is in none of these files")

@@ -41,6 +41,8 @@ class Measured:
     def __init__(self) -> None:
         self.payload_length = 0
         self.coding_error: str | None = None
+        self.notes: list[str] = []
+        """Deviations that leave no doubt about the bytes."""
 
 
 def field_findings(record: StoredRecord) -> Iterator[str]:
@@ -65,16 +67,19 @@ def field_findings(record: StoredRecord) -> Iterator[str]:
 def block_findings(record: StoredRecord, measured: Measured) -> Iterator[str]:
     """Yield the errors of HTTP head and digests, and fill `measured`. Raises WarcError for a damaged block."""
     said_block, said_payload = record.fields.get("WARC-Block-Digest"), record.fields.get("WARC-Payload-Digest")
-    block, payload = _hasher(said_block), _hasher(said_payload)
+    block, payload, chunks = _hasher(said_block), _hasher(said_payload), None
     decoder = None
     if record.is_http:
         if block:
             block.update(record.http_head)
         yield from _head_problems(record)
-        decoder = PayloadReader() if record.http.is_chunked and record.kind != "revisit" else None
+        if record.http.is_chunked and record.kind != "revisit":
+            decoder, chunks = PayloadReader(), _hasher(said_payload)
     for piece in record.block():
         if block:
             block.update(piece)
+        if chunks:
+            chunks.update(piece)
         for part in decoder.feed(piece) if decoder else (piece,):
             measured.payload_length += len(part)
             if payload:
@@ -86,7 +91,9 @@ def block_findings(record: StoredRecord, measured: Measured) -> Iterator[str]:
         if payload:
             payload.update(rest)
     yield from _digest_findings("WARC-Block-Digest", said_block, block)
-    if record.kind != "revisit":
+    if payload and chunks and chunks.digest() == parse(said_payload or "")[1] != payload.digest():
+        measured.notes.append("WARC-Payload-Digest is the digest of the body with its chunked coding")
+    elif record.kind != "revisit":
         yield from _digest_findings("WARC-Payload-Digest", said_payload, payload)
 
 

@@ -111,7 +111,7 @@ def test_seeds_are_only_appended_and_each_once(jobs: Path) -> None:
     assert run.append_seeds(["http://example.org/5", *first, "http://example.org/6"]) == 2
     assert run.append_seeds(first[:2]) == 0
     assert list(run.seeds().urls()) == [*first, "http://example.org/5", "http://example.org/6"]
-    assert [seed.url for seed in run.seeds().since(5)] == ["http://example.org/5", "http://example.org/6"]
+    assert list(run.seeds().urls(5)) == ["http://example.org/5", "http://example.org/6"]
 
 
 @pytest.mark.parametrize("kept", range(40, 61))

@@ -16,7 +16,8 @@ from typing import Any
 import httpx
 import pytest
 from flask.testing import FlaskClient
-from support.archive.foreign_warcs import SECOND, base32, by_heritrix, by_warcprox, http, new_id, record
+from support.archive.foreign_warcs import SECOND, base32, by_warcprox, http, new_id, record
+from support.archive.heritrix_crawl.site import WARC
 from support.archive.imported_collection import made, posted
 from support.processes.ghostfleet_command import Command
 from werkzeug.test import TestResponse
@@ -242,9 +243,7 @@ def test_records_are_read_where_they_are(archived: Path, captures: Captures, tmp
     far = tmp_path / "storage" / "news" / "archive"
     far.mkdir(parents=True)
     shutil.move(archived / "one.warc.gz", far / "one.warc.gz")
-    foreign = tmp_path / "foreign.warc.gz"
-    foreign.write_bytes(by_heritrix("site.example"))
-    (archived / "linked.warc.gz").symlink_to(foreign)
+    (archived / "linked.warc.gz").symlink_to(WARC)
     linked = found_in(archived, "linked.warc.gz")
     pages = IntakePages.of(settings_of(archived, **{"storage.url": f"file://{tmp_path / 'storage'}"}), captures)
     client = create_app(captures, intake=pages).test_client()

@@ -312,6 +312,11 @@ def test_a_cluster_is_named_as_such_and_each_of_its_servers_looked_at(tmp_path: 
         cluster.servers[1].client.config_set("maxmemory-policy", "allkeys-lru")
         (said,) = check_redis(cluster.url)
         assert said.startswith(f"Redis at 127.0.0.1:{cluster.servers[1].port} has maxmemory-policy = allkeys-lru")
+        cluster.servers[1].kill()
+        (said,) = check_redis(cluster.url)
+        assert said.startswith(
+            f"Redis at 127.0.0.1:{cluster.servers[1].port}, a server of the cluster, does not answer"
+        )
 
 
 def test_a_cluster_that_can_not_be_reached_is_named_with_a_remedy() -> None:

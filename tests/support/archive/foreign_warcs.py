@@ -1,4 +1,4 @@
-"""WARC files as Heritrix 3, wget, warcprox and Browsertrix write them, made by hand: their fields and their order."""
+"""WARC files as Heritrix 3.2, wget, warcprox and Browsertrix write them, made by hand: their fields and their order."""
 
 from __future__ import annotations
 
@@ -45,29 +45,29 @@ def asked(host: str, path: str, agent: str) -> bytes:
     return f"GET {path} HTTP/1.0\r\nUser-Agent: {agent}\r\nConnection: close\r\nHost: {host}\r\n\r\n".encode()
 
 
-def by_heritrix(host: str, version: str = "WARC/1.0", *, has_refers_to: bool = True) -> bytes:
+def by_old_heritrix(host: str) -> bytes:
     """Heritrix 3 writes response, request and metadata in this order, and names of hosts as records.
 
     Before release 3.3, its revisits do not say to what they refer.
     """
-    agent = "Mozilla/5.0 (compatible; heritrix/3.4.0 +http://library.example)"
-    info, second = new_id(), 7
+    agent = "Mozilla/5.0 (compatible; heritrix/3.2.0 +http://library.example)"
+    second = 7
     made = [
         record(
-            version,
+            "WARC/1.0",
             {
                 "WARC-Type": "warcinfo",
                 "WARC-Date": "2026-03-04T05:06:07Z",
                 "WARC-Filename": "WEB-20260304050607890-00000-4711~crawler~8443.warc.gz",
-                "WARC-Record-ID": info,
+                "WARC-Record-ID": new_id(),
                 "Content-Type": "application/warc-fields",
             },
-            b"software: Heritrix/3.4.0 http://crawler.archive.org\r\nip: 192.0.2.7\r\nhostname: crawler\r\n"
+            b"software: Heritrix/3.2.0 http://crawler.archive.org\r\nip: 192.0.2.7\r\nhostname: crawler\r\n"
             b"format: WARC File Format 1.0\r\nconformsTo: http://bibnum.bnf.fr/WARC/draft.pdf\r\n"
             b"isPartOf: basic\r\nrobots: obey\r\nhttp-header-user-agent: %b\r\n\r\n" % agent.encode(),
         ),
         record(
-            version,
+            "WARC/1.0",
             {
                 "WARC-Type": "response",
                 "WARC-Target-URI": f"dns:{host}",
@@ -94,44 +94,22 @@ def by_heritrix(host: str, version: str = "WARC/1.0", *, has_refers_to: bool = T
             "WARC-Record-ID": identity,
             "Content-Type": "application/http; msgtype=response",
         }
-        made.append(record(version, fields, block))
+        made.append(record("WARC/1.0", fields, block))
         concurrent = {"WARC-Concurrent-To": identity, "WARC-Record-ID": new_id()}
         request = {"WARC-Type": "request", **common, **concurrent, "Content-Type": "application/http; msgtype=request"}
-        made.append(record(version, request, asked(host, path, agent)))
+        made.append(record("WARC/1.0", request, asked(host, path, agent)))
         metadata = {"WARC-Type": "metadata", **common, **concurrent, "WARC-Record-ID": new_id()}
         said = f"via: http://{host}/\r\nhopsFromSeed: L\r\nfetchTimeMs: 12\r\ncharsetForLinkExtraction: UTF-8\r\n"
         said += f"outlink: http://{host}/second L a/@href\r\n\r\n"
-        made.append(record(version, {**metadata, "Content-Type": "application/warc-fields"}, said.encode()))
-
-    def refers(path: str, at: int) -> dict[str, str]:
-        if not has_refers_to:
-            return {}
-        return {
-            "WARC_Refers_To_Target_URI": f"http://{host}{path}",
-            "WARC_Refers_To_Date": f"2026-03-04T05:06:{at:02}Z",
-        }
+        made.append(record("WARC/1.0", {**metadata, "Content-Type": "application/warc-fields"}, said.encode()))
 
     add("/", PAGE, http(PAGE, "200 OK", "Connection: close"))
     add("/second", SECOND, http(SECOND, "200 OK", 'ETag: "s1"', f"Content-Length: {len(SECOND)}"))
     add("/unchanged", SECOND, http(SECOND, "200 OK", 'ETag: "u1"'))
     same = {"WARC_Profile": f"{PROFILES}/identical-payload-digest", "WARC_Truncated": "length"}
-    add(
-        "/" if not has_refers_to else "/again",
-        PAGE,
-        http(b"", "200 OK", "X-Again: yes"),
-        "revisit",
-        **same,
-        **refers("/", 8),
-    )
+    add("/", PAGE, http(b"", "200 OK", "X-Again: yes"), "revisit", **same)
     unchanged = {"WARC_Profile": f"{PROFILES}/server-not-modified", "WARC_Truncated": "length", "WARC_Etag": '"u1"'}
-    add(
-        "/unchanged",
-        b"",
-        http(b"", "304 Not Modified", 'ETag: "u1"'),
-        "revisit",
-        **unchanged,
-        **refers("/unchanged", 10),
-    )
+    add("/unchanged", b"", http(b"", "304 Not Modified", 'ETag: "u1"'), "revisit", **unchanged)
     return b"".join(map(gzip.compress, made))
 
 
@@ -274,8 +252,7 @@ LISTED = (
 
 
 WRITERS: dict[str, Callable[[str], bytes]] = {
-    "heritrix.example": lambda host: by_heritrix(host, "WARC/1.1"),
-    "old-heritrix.example": lambda host: by_heritrix(host, has_refers_to=False),
+    "old-heritrix.example": by_old_heritrix,
     "wget.example": by_wget,
     "warcprox.example": by_warcprox,
 }

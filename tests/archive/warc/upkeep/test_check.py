@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 from support.archive.exchanges import DATE, digest, exchange, keep, message, request, response
+from support.archive.heritrix_crawl.site import WARC
 from support.archive.oracles import write_with_warcio
 
 from archive.capture import Original
 from archive.settings.load import Settings
 from archive.warc.reading.reader import records
-from archive.warc.upkeep.check import FileProblem, check
+from archive.warc.upkeep.check import FileProblem, Level, check
 from archive.warc.writing.writer import WarcWriter
 
 
@@ -70,6 +71,34 @@ def test_files_of_warcio_are_right(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.gz"
     write_with_warcio(path)
     assert messages(path) == []
+
+
+NAMELESS = "the revisit names no original"
+
+
+def test_custom_fields_of_heritrix_are_notes() -> None:
+    chunked = "WARC-Payload-Digest is the digest of the body with its chunked coding"
+    nameless = f"{NAMELESS}; an older capture of its URL has its payload digest"
+    expected = [(Level.NOTE, text) for text in (chunked, nameless, nameless)]
+    assert [(each.level, each.message) for each in check(WARC)] == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (rb"(?s)(chunked\r\n\r\n..\r\n.{20}).", rb"\1-", [r"WARC-Payload-Digest is .*, but the bytes give sha1:"]),
+        (rb"(WARC-Date: 20)26(-11-27T20:23:36Z)", rb"\g<1>36\2", [NAMELESS, NAMELESS]),
+        (rb"(not-modified(?s:.*)Payload-Digest: sha1:)....", rb"\1AAAA", [NAMELESS, NAMELESS]),
+    ],
+    ids=["the chunks are harmed", "the other capture is younger", "the digest is another one"],
+)
+def test_harm_is_no_custom_of_heritrix(tmp_path: Path, old: bytes, new: bytes, expected: list[str]) -> None:
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(WARC.read_bytes())
+    rewrite(path, lambda found: [re.sub(old, new, part) for part in found])
+    problems = [each.message for each in check(path) if each.level is Level.PROBLEM]
+    assert len(problems) == len(expected)
+    assert all(map(re.fullmatch, (f"{text}.*" for text in expected), problems))
 
 
 @pytest.mark.parametrize(
