@@ -13,6 +13,7 @@ from support.stores.redis_cluster import RedisCluster
 from archive.settings import FrontierSettings
 from frontier.definition.job import Job, JobError, Profile
 from frontier.definition.scope import Accepted, Candidate
+from frontier.definition.seeds import SeedFile
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
@@ -378,3 +379,19 @@ def test_the_shards_of_a_job_lie_on_all_servers_of_a_cluster(tmp_path: Path) -> 
         assert (sorted(visited), end) == (sorted(URLS), JobFinished())
         assert len(list(frontier.reports.hosts())) == 12
         frontier.close()
+
+
+def test_the_seeds_of_a_long_file_are_queued_in_all_shards(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontier.queue._CHUNK", 5)
+    monkeypatch.setattr("frontier.queue.MARKED_AFTER", 10)
+    path, urls = tmp_path / "seeds.txt", [f"http://site{number}.test/" for number in range(40)]
+    path.write_text("".join(f"{url}\n" for url in urls), "utf-8")
+    job = Job(name="spring", collection="garden", seeds=SeedFile(path), profile=Profile(scope="any"))
+    frontier = frontier_for(bench.url, job, THREE)
+    bench.keep(frontier)
+    frontier.open_job()
+    assert frontier.unvisited_seed_hosts() == 40
+    visited, end = _emptied(frontier)
+    assert (sorted(visited), end) == (sorted(urls), JobFinished())
