@@ -38,6 +38,7 @@ from bench.traffic.corpus import FILES
 from frontier.definition.job import SeenRules
 from frontier.lease_queue import MOST_EXCHANGED
 from frontier.private_redis.server import RedisProblem
+from frontier.store import FrontierUnavailable
 
 SCHEMES: Final = ("http", "connect", "absolute")
 OURS: Final = "ghostfleet"
@@ -300,26 +301,51 @@ def crawl(pages: int, hosts: int, workers: int, crawlers: Sequence[str], profile
 @click.option(
     "--waiting", default=0, show_default=True, type=click.IntRange(0), help="Further hosts, which wait with a URL each."
 )
+@click.option(
+    "--shards", default=1, show_default=True, type=click.IntRange(1, 64), help="Slots over which the hosts are spread."
+)
+@click.option(
+    "--redis", "redis_url", help="A Redis or Redis Cluster that runs, to show the calls and the CPU of each server."
+)
 @click.option("--with-bloom", is_flag=True, help="Measure the seen test by a Bloom filter too.")
 @click.option("--with-scrapy", is_flag=True, help="Measure scrapy's disk queue too; it is installed from PyPI.")
 @click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
 def frontier(
-    hosts: int, urls: int, workers: int, batch: int, waiting: int, with_bloom: bool, with_scrapy: bool, as_data: bool
+    hosts: int,
+    urls: int,
+    workers: int,
+    batch: int,
+    waiting: int,
+    shards: int,
+    redis_url: str | None,
+    with_bloom: bool,
+    with_scrapy: bool,
+    as_data: bool,
 ) -> None:
     """Measure the queue of a job: URLs added, claimed and finished a second, CPU and memory of Redis.
 
-    Nothing is fetched, and only the hosts of --waiting have to wait. The Redis is one of its own in a temporary folder.
-    The Bloom filter of --with-bloom is made for the URLs of the queue and one false positive in a thousand.
+    Nothing is fetched, and only the hosts of --waiting have to wait. Without --redis, the Redis is one of its own in a
+    temporary folder. The Bloom filter of --with-bloom is made for the URLs of the queue and one false positive in a
+    thousand.
     """
-    measure = partial(
-        frontier_bench.measure, hosts, urls, workers, lambda text: click.echo(text, err=True), batch=batch
-    )
+
+    def tell(text: str) -> None:
+        click.echo(text, err=True)
+
     try:
+        if redis_url is not None:
+            shared = frontier_bench.measure_servers(redis_url, hosts, urls, workers, tell, batch=batch, shards=shards)
+            if as_data:
+                click.echo(json.dumps(dataclasses.asdict(shared), indent=1))
+            else:
+                Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.servers_table(shared))
+            return
+        measure = partial(frontier_bench.measure, hosts, urls, workers, tell, batch=batch, shards=shards)
         found = measure(waiting=waiting)
         filtered = SeenRules(method="bloom", expected_urls=max(urls + waiting, 1_000), false_positives=0.001)
         bloom = measure(waiting=waiting, rules=filtered) if with_bloom else None
         theirs = scrapy_queue.measure(hosts, urls) if with_scrapy else None
-    except (RedisProblem, PeerUnavailable) as error:
+    except (RedisProblem, PeerUnavailable, FrontierUnavailable) as error:
         raise click.ClickException(str(error)) from error
     if as_data:
         scrapy = dataclasses.asdict(theirs) if theirs else None

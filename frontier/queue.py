@@ -79,7 +79,7 @@ _REJECT: Final = "!"
 """An entry of the list of changes of the scope that begins so is a pattern that an operator rejects."""
 
 
-class _Queued(Enum):
+class Queued(Enum):
     """The links of a page were queued, or why they were not."""
 
     DONE = auto()
@@ -98,7 +98,10 @@ class Frontier(LeaseQueue):
     """
 
     def __init__(self, redis_url: str, job: Job, settings: FrontierSettings, *, timeout_seconds: float = 5) -> None:
-        store = Store(redis_url, settings.shard, job.name, timeout_seconds=timeout_seconds)
+        self._set_up(job, Store(redis_url, settings.shard, job.name, timeout_seconds=timeout_seconds), settings)
+
+    def _set_up(self, job: Job, store: Store, settings: FrontierSettings) -> None:
+        """Make the parts of the frontier, all on one store."""
         super().__init__(job.name, store, settings)
         self.controls = Controls(self._store)
         self.segments = SegmentRegistry(self._store)
@@ -122,9 +125,11 @@ class Frontier(LeaseQueue):
         store = Store(redis_url, settings.shard, name, timeout_seconds=timeout_seconds)
         with store.guarded():
             stored = store.client.get(store.root)
+            shards = store.shards() if stored is not None else 1
             store.client.close()
         if stored is None:
             raise FrontierLost(f"Redis has no job {name}; start it with ghostfleet crawl --job {name}")
+        check_shards(name, shards, settings.shards)
         return cls(redis_url, Job.model_validate_json(stored), settings, timeout_seconds=timeout_seconds)
 
     def open_job(self, *, lists: Path | None = None) -> bool:
@@ -151,14 +156,17 @@ class Frontier(LeaseQueue):
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
+            if stored:
+                check_shards(self.job.name, self._store.shards(), self._settings.shards)
             job = self._resumable(stored, asked) if stored else None
             self._use(job or asked)
-            groups = groups_of(self.job.profile.groups, lists)
+            self._check_profile(self.job.profile)
+            groups = self._groups_of(self.job.profile.groups, lists)
             before = stored if job else b""
             state = [*_limits(self.job.profile), "revisit", int(self.job.profile.revisit.is_on) or ""]
-            if self._store.run("open", before, self.job.model_dump_json(), *state):
+            if self._open(before, state):
                 break
-        self._groups.put(groups)
+        self._put_groups(groups)
         self._wake_within_limits()
         if before:
             self._scope.widen(self._former_widenings())
@@ -168,6 +176,7 @@ class Frontier(LeaseQueue):
             told(number)
         with self._store.guarded():
             self._store.client.hdel(self._store.key("state"), "opening")
+        self._tell_shards()
         logger.info("job %s was %s", self.job.name, "resumed" if before else "opened")
         return bool(before)
 
@@ -237,12 +246,12 @@ class Frontier(LeaseQueue):
             if lease is not None:
                 decisions = limited(decisions, self.max_links(lease.url))
             match self._queued(decisions, lease, memory, "operator" if from_outside else ""):
-                case _Queued.DONE:
+                case Queued.DONE:
                     memory.keep([None if answer else key for key, answer in zip(keys, known, strict=True)], decisions)
                     return decisions
-                case _Queued.LEASE_OVER:
+                case Queued.LEASE_OVER:
                     return []
-                case _Queued.OPENED_ANEW:
+                case Queued.OPENED_ANEW:
                     self._forget_links()
 
     def add_seeds(self, seeds: Sequence[Seed], *, again: bool = False) -> list[ScopeDecision]:
@@ -301,16 +310,17 @@ class Frontier(LeaseQueue):
         `values` are nested as in a profile file, and `lists` is the folder of the list files of queue groups. Return
         the edits, which the job keeps and has after a restart. Raises JobError, and FrontierLost when the job is gone.
         """
-        groups = groups_of(values["groups"], lists) if "groups" in values else None
+        groups = self._groups_of(values["groups"], lists) if "groups" in values else None
 
         def changed(job: Job) -> Job:
             profile = edited(job.profile, values)
             _check_visitors(job.profile, profile)
+            self._check_profile(profile)
             return job.model_copy(update={"profile": profile})
 
         edits = self._amend(changed, by=by)
         if groups is not None:
-            self._groups.put(groups)
+            self._put_groups(groups)
         keys = {edit.key for edit in edits}
         if keys & {"quotas", "limits.host_pages"}:
             self._wake_within_limits()
@@ -534,6 +544,34 @@ class Frontier(LeaseQueue):
         self._scope_known, self._scope_length = 0, -1
         self._forget_links()
 
+    def _check_profile(self, profile: Profile) -> None:
+        """Raise JobError for a profile that the number of shards does not allow."""
+
+    def _groups_of(self, lines: Iterable[str], lists: Path | None) -> GroupList:
+        return groups_of(lines, lists)
+
+    def _put_groups(self, groups: GroupList) -> None:
+        self._groups.put(groups)
+
+    def _tell_shards(self) -> None:
+        """Tell the further shards of the job what was changed in the whole job."""
+
+    def _open(self, before: bytes, state: Sequence[str | int | float]) -> bool:
+        """Store the job. Return False when another process changed the job first. Raises JobError."""
+        answer = self._store.run("open", before, self.job.model_dump_json(), self._settings.shards, *state)
+        if isinstance(answer, bytes):
+            name, _, number = answer.decode("utf-8", "replace").partition("\n")
+            raise JobError(
+                f"frontier.shards is {self._settings.shards}, and the unfinished job {name} has {number}; both may "
+                "visit one host, so let that job end first, or use its number"
+            )
+        return bool(answer)
+
+    def _take_rules(self, other: Frontier) -> None:
+        """Use the scope and the politeness of another frontier of the job."""
+        self._politeness, self._has_polite_sheets = other._politeness, other._has_polite_sheets
+        self._prefixes, self._scope, self.sheets = other._prefixes, other._scope, other.sheets
+
     def _wake_within_limits(self) -> None:
         """Take back the hosts and URLs whose limits and quotas are not reached any more."""
         spent = self._store.client.hscan_iter(self._store.key("spent"), count=_CHUNK)
@@ -673,7 +711,7 @@ class Frontier(LeaseQueue):
                     self.job = job
                 return edits
 
-    def _queued(self, decisions: list[ScopeDecision], lease: Lease | None, memory: LinkMemory, worker: str) -> _Queued:
+    def _queued(self, decisions: list[ScopeDecision], lease: Lease | None, memory: LinkMemory, worker: str) -> Queued:
         """Queue the accepted candidates, and change the decisions about those that were seen before.
 
         `worker` is as in add.lua when there is no lease. Nothing was changed unless the answer is DONE.
@@ -693,20 +731,24 @@ class Frontier(LeaseQueue):
                     logger.warning(
                         "job %s: links of %s were dropped, since its lease is over", self.job.name, lease.url
                     )
-                return _Queued.LEASE_OVER
+                return Queued.LEASE_OVER
             if len(answer) == 1 or not memory.is_of(answer[0]):
-                return _Queued.OPENED_ANEW
+                return Queued.OPENED_ANEW
             stamp = b""
             for number, found in zip(chunk, answer[1], strict=True):
                 decisions[number] = not_new(decisions[number].candidate, found) or decisions[number]
+        self._after_queued(decisions, has_timeouts=bool(timeouts))
+        return Queued.DONE
+
+    def _after_queued(self, decisions: Sequence[ScopeDecision], *, has_timeouts: bool) -> None:
+        """Store the rejected seeds, and the patterns that were switched off, and write the log of links."""
         if seeds := rejected_seeds(decisions):
             with self._store.guarded():
                 self._store.client.hset(self._store.key("astray"), mapping=seeds)
-        if self._note_switched_off() or timeouts:
+        if self._note_switched_off() or has_timeouts:
             self._forget_links()
         if self.link_log is not None:
             self.link_log.note(decisions)
-        return _Queued.DONE
 
     def _forget_links(self) -> None:
         self._memory = LinkMemory(self.job.profile)
@@ -735,6 +777,15 @@ class Frontier(LeaseQueue):
             arguments += [mark.id, place, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]
         return arguments
+
+
+def check_shards(job: str, shards: int, setting: int) -> None:
+    """Raise FrontierUnavailable when a job that exists has another number of shards than the setting says."""
+    if shards != setting:
+        raise FrontierUnavailable(
+            f"job {job} is spread over {shards} {'slot' if shards == 1 else 'slots'} of Redis, and frontier.shards is "
+            f"{setting}; set frontier.shards to {shards} for this job"
+        )
 
 
 def _limits(profile: Profile) -> list[str | int | float]:

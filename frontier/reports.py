@@ -220,6 +220,17 @@ class Reports:
             urls = found.urls(sum(pipeline.execute()) / (looked_at * 8 * BLOCK_BYTES))
         return BloomProgress(urls, rules.expected_urls, found.rate(urls), found.dropped(urls))
 
+    def has_renders(self) -> bool:
+        """Return whether a page of the job was ever queued for a render."""
+        return self._store.has_renders()
+
+    def lags(self) -> dict[int, int]:
+        """Return the number of finished renders by lag, as `lag_quantile` takes them."""
+        renders = self._store.renders()
+        with renders.guarded():
+            found = renders.client.hgetall(renders.key("lags"))
+        return {int(step): int(number) for step, number in found.items()}
+
     def urls(self, state: UrlState) -> Iterator[UrlReport]:
         """Yield the URLs in this state, as a stream. While workers are busy, a URL may be missing or come twice.
 

@@ -1,7 +1,8 @@
 """The store names a job's keys in Redis, and runs its scripts.
 
 All keys of one shard (setting `frontier.shard`) share a hash tag, so that every script keeps to one slot of a
-cluster. Politeness is by host, for all jobs of the shard together; everything else is by job.
+cluster. Politeness is by host, for all jobs of the shard together; everything else is by job. With the setting
+`frontier.shards`, a job has several shards, each with these keys and a tag of its own (`frontier.shards`).
 
 | key | type | content |
 |---|---|---|
@@ -9,8 +10,10 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 `e` code of the last failure, `k` claims, `j` job with the last lease, `l` end of that lease, `s` time of the note |
 | `gf:{SHARD}:JOB` | string | the job as JSON; the job exists as long as this key |
 | `gf:{SHARD}:=jobs` | set | names of all jobs |
+| `gf:{SHARD}:=shards` | hash | job to the number of its shards; jobs with one shard have no field (`shards`) |
 | `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
-`unseen` URLs that are no longer seen; `seeding` while seeds are still read, and how many seeds of the file have their \
+`unseen` URLs that are no longer seen; of a job with several shards `others`, the counts of the other shards, and \
+`broken` attempts to end the job; `seeding` while seeds are still read, and how many seeds of the file have their \
 prefixes stored (`scoped`), are marked as seen (`marked`) and are queued (`seeded`) |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
 | `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check; hosts of \
@@ -58,6 +61,7 @@ folder, and ids of the file whose URLs stayed in Redis, each on a line (`segment
 was queued anew |
 | `…:JOB:long` | set | hosts with more URLs in memory than `queue_memory` of the state |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
+| `…:JOB:counted` | string | exists for a second after the shards of a job were counted |
 | `gf:{SHARD}:JOB=renders:…` | | the queue of renders: the keys of a job, and those below (`renders`) |
 | `…=renders:since` | zset | ids of the queued and leased renders, by the ms at which they were queued |
 | `…=renders:lags` | hash | number of finished renders by eight times the binary logarithm of their lag in ms |
@@ -99,7 +103,7 @@ _NAMES: Final = (
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
     *("edits", "used", "spent", "retired"),
-    *("segments", "spilled", "unspilled", "long", "forgotten"),
+    *("segments", "spilled", "unspilled", "long", "forgotten", "counted"),
 )
 _CALLED: Final = {
     "links": ("add", "reject"),
@@ -152,8 +156,7 @@ class Store:
     def __init__(self, url: str, shard: str, job: str, *, timeout_seconds: float) -> None:
         """Connect to a cluster at once, and to another Redis at the first command. Raises FrontierUnavailable."""
         self.job = job
-        self.root = f"gf:{{{shard}}}:{job}"
-        self._jobs = _jobs_key(shard)
+        self.shard, self.root = shard, f"gf:{{{shard}}}:{job}"
         self._address = without_secrets(url)
         self._is_cluster = is_cluster(url)
         self.seen = SeenRules()
@@ -166,6 +169,17 @@ class Store:
         other = copy(self)
         other.job, other.root = f"{self.job}{RENDERS}", f"{self.root}{RENDERS}"
         return other
+
+    def of_shard(self, shard: str) -> Store:
+        """Return the store of the same job in another slot, on the same connections."""
+        other = copy(self)
+        other.shard, other.root = shard, f"gf:{{{shard}}}:{self.job}"
+        return other
+
+    def shards(self) -> int:
+        """Return the number of shards of the job; 1 for a job that does not exist."""
+        with self.guarded():
+            return int(self.client.hget(_shards_key(self.shard), self.job) or 1)
 
     def key(self, name: str) -> str:
         """Return a key of the job."""
@@ -243,7 +257,8 @@ class Store:
             blocks = (self.key(f"bloom:{block}") for block in range(filtered.blocks if filtered else 0))
             for chunk in batched(chain((self.root, *map(self.key, _NAMES)), queues, sets, blocks), _CHUNK):
                 self.client.unlink(*chunk)
-            self.client.srem(self._jobs, self.job)
+            self.client.srem(_jobs_key(self.shard), self.job)
+            self.client.hdel(_shards_key(self.shard), self.job)
 
     def has_renders(self) -> bool:
         """Return whether a page of the job was ever queued for a render."""
@@ -272,6 +287,10 @@ def latest_run(name: str, known: Iterable[str]) -> str | None:
 
 def _jobs_key(shard: str) -> str:
     return f"gf:{{{shard}}}:=jobs"
+
+
+def _shards_key(shard: str) -> str:
+    return f"gf:{{{shard}}}:=shards"
 
 
 def connect(url: str, timeout_seconds: float) -> Any:

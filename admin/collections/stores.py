@@ -13,7 +13,8 @@ from dedupdb.captures.schema import CapturesError
 from dedupdb.redis_io.link import DedupUnavailable, RedisLink
 from frontier.private_redis.server import RedisProblem, start_redis
 from frontier.redis_check import check_redis
-from frontier.store import FrontierUnavailable, Store
+from frontier.shards import drop_job
+from frontier.store import FrontierUnavailable
 
 _SECONDS: Final = 60.0
 FAILURES: Final = (OSError, CapturesError, DedupUnavailable, FrontierUnavailable, RedisProblem)
@@ -31,11 +32,7 @@ class Stores:
 
     def drop_job(self, name: str) -> None:
         """Delete a run of a job from the frontier."""
-        store = Store(self.redis_url, self.settings.frontier.shard, name, timeout_seconds=_SECONDS)
-        try:
-            store.drop()
-        finally:
-            store.client.close()
+        drop_job(self.redis_url, name, self.settings.frontier, timeout_seconds=_SECONDS)
 
 
 @contextmanager

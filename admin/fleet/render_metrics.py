@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import closing
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from archive.settings.load import Settings
 from frontier.lease import RenderProgress
-from frontier.reports import Reports
-from frontier.store import FrontierLost, FrontierUnavailable, Store, job_names
+from frontier.shards import reports_of
+from frontier.store import FrontierLost, FrontierUnavailable, job_names
 
 log = logging.getLogger(__name__)
 
@@ -58,14 +57,13 @@ class RenderMetrics(Collector):
 
     def _renders(self) -> Iterator[tuple[str, RenderProgress]]:
         """Yield the progress of the renders of each job that has any."""
-        url, shard = self._redis_url, self._settings.frontier.shard
+        url, settings = self._redis_url, self._settings.frontier
         seconds = self._settings.redis.timeout_seconds
-        for name in job_names(url, shard, timeout_seconds=seconds):
-            store = Store(url, shard, name, timeout_seconds=seconds)
-            with closing(store.client):
+        for name in job_names(url, settings.shard, timeout_seconds=seconds):
+            with reports_of(url, name, settings, timeout_seconds=seconds) as reports:
                 try:
-                    if store.has_renders():
-                        yield name, Reports(store).progress().renders
+                    if reports.has_renders():
+                        yield name, reports.progress().renders
                 except FrontierLost:
                     continue  # the job has just ended
 

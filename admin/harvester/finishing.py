@@ -53,7 +53,7 @@ from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
 from dedupdb.index.sidecars import Sidecars
 from frontier.private_redis.server import RedisProblem, start_redis
-from frontier.queue import Frontier
+from frontier.shards import frontier_of
 from frontier.store import FrontierLost, FrontierUnavailable
 
 log = logging.getLogger(__name__)
@@ -344,6 +344,6 @@ def drop_frontier(settings: Settings, run_name: str) -> None:
 
 
 def _forget(settings: Settings, url: str, run_name: str) -> None:
-    frontier = Frontier.of(url, run_name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+    frontier = frontier_of(url, run_name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
     with closing(frontier):
         frontier.forget()

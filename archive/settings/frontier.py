@@ -50,6 +50,13 @@ class FrontierSettings(Section):
         pattern=NAME_PATTERN,
         description="Name of the group of jobs that share hosts, and with them the pauses, in one slot of Redis.",
     )
+    shards: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="Number of slots of Redis over which the hosts of a job are spread, each registered domain in one. "
+        "All unfinished jobs need the same number.",
+    )
     max_retries: int = Field(3, ge=0, description="Tries after the first one, for failures that may pass.")
     retry_seconds: float = Field(
         30, ge=0, description="Pause before the first retry. It doubles with each further retry."

@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import batched
 from multiprocessing.connection import Connection as Pipe
@@ -19,6 +20,7 @@ import redis
 from rich.table import Table
 
 from archive.settings import FrontierSettings
+from archive.settings.values.cluster_url import is_cluster
 from bench.peers.scrapy_queue import ScrapyQueueRound
 from bench.process import resource_usage
 from frontier.definition.job import Job, Profile, SeenRules
@@ -28,6 +30,8 @@ from frontier.politeness import VisitOutcome
 from frontier.private_redis.server import EmbeddedRedis, start_redis
 from frontier.queue import Frontier
 from frontier.seen import BUCKETS, bloom_filter
+from frontier.shards import drop_job, frontier_for, frontier_of, shard_names, shard_of
+from frontier.store import connect
 
 _CHUNK: Final = 500
 _JOB: Final = "bench"
@@ -94,6 +98,102 @@ class FrontierRound:
     """CPU of Redis for each link to a visited URL, for a worker that does not remember the link."""
 
 
+@dataclass(frozen=True, slots=True)
+class ServerShare:
+    """A server of a cluster took so many calls of scripts, and so much CPU, while a queue was emptied."""
+
+    address: str
+    calls: int
+    micros: float
+    """CPU of this server for each URL that was claimed and finished by any server."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServersRound:
+    """The queue of a job on servers that ran before was filled and emptied."""
+
+    hosts: int
+    urls: int
+    workers: int
+    batch: int
+    shards: int
+    pairs_per_second: float
+    worker_micros: float
+    servers: Sequence[ServerShare]
+
+
+def measure_servers(
+    url: str, hosts: int, urls: int, workers: int, tell: Callable[[str], None], *, batch: int = 1, shards: int = 1
+) -> ServersRound:
+    """Fill and empty the queue of a job on the Redis or Redis Cluster at `url`, and share the costs among its servers.
+
+    The job is dropped before and after. Raises FrontierUnavailable.
+    """
+    settings = _SETTINGS.model_copy(update={"shards": shards})
+    job = Job.of(_JOB, "bench", ["http://seed.test/"], Profile(scope="any"))
+    drop_job(url, _JOB, settings, timeout_seconds=60)
+    frontier = frontier_for(url, job, settings)
+    try:
+        frontier.open_job()
+        for chunk in batched(_candidates(hosts, urls), _CHUNK):
+            frontier.add(chunk)
+        tell(f"{urls:,} URLs added")
+        servers = _servers(url)
+        before = [_load(server) for server in servers]
+        found = _emptied(url, workers, batch, urls, shards)
+        after = [_load(server) for server in servers]
+        pairs = sum(one.pairs for one in found)
+        shares = [
+            ServerShare(_address(server), calls, cpu / pairs * 1e6)
+            for server, calls, cpu in (
+                (server, new[0] - old[0], new[1] - old[1])
+                for server, old, new in zip(servers, before, after, strict=True)
+            )
+        ]
+        for server in servers:
+            server.close()
+        seconds = max(one.seconds for one in found)
+        micros = sum(one.cpu_seconds for one in found) / pairs * 1e6
+        return ServersRound(hosts, urls, workers, batch, shards, pairs / seconds, micros, shares)
+    finally:
+        frontier.close()
+        drop_job(url, _JOB, settings, timeout_seconds=60)
+
+
+def servers_table(found: ServersRound) -> Table:
+    """Return the share of each server as a table."""
+    made = Table(
+        title=f"{found.urls:,} URLs on {found.hosts:,} hosts, {found.workers} workers, batches of {found.batch}, "
+        f"{found.shards} shards: {found.pairs_per_second:,.0f} URLs a second, {found.worker_micros:.0f} µs of worker"
+    )
+    for name in ("server", "calls", "CPU for each URL, µs"):
+        made.add_column(name, justify="left" if name == "server" else "right")
+    for each in found.servers:
+        made.add_row(each.address, f"{each.calls:,}", f"{each.micros:.0f}")
+    return made
+
+
+def _servers(url: str) -> list[Any]:
+    """Return a client of each server that has slots."""
+    with closing(connect(url, 10)) as client:
+        if not is_cluster(url):
+            return [redis.Redis.from_url(url, protocol=2)]
+        nodes = sorted(client.get_primaries(), key=lambda node: int(node.port))
+    return [redis.Redis(node.host, node.port, protocol=2) for node in nodes]
+
+
+def _address(server: Any) -> str:
+    kept = server.connection_pool.connection_kwargs
+    return str(kept.get("path") or f"{kept['host']}:{kept['port']}")
+
+
+def _load(server: Any) -> tuple[int, float]:
+    """Return the number of calls of scripts so far, and the CPU seconds."""
+    calls = server.info("commandstats").get("cmdstat_evalsha", {}).get("calls", 0)
+    used = server.info("cpu")
+    return int(calls), float(used["used_cpu_user"]) + float(used["used_cpu_sys"])
+
+
 def measure(
     hosts: int,
     urls: int,
@@ -102,13 +202,15 @@ def measure(
     *,
     batch: int = 1,
     waiting: int = 0,
+    shards: int = 1,
     rules: SeenRules = _EXACT,
 ) -> FrontierRound:
     """Fill and empty the queue of a job with so many URLs on so many hosts. Raises RedisProblem.
 
-    The workers take `batch` URLs in one step. As many as `waiting` further hosts have a URL and wait. `rules` have the
-    method of the seen test.
+    The workers take `batch` URLs in one step. As many as `waiting` further hosts have a URL and wait. The hosts are
+    spread over `shards` slots. `rules` have the method of the seen test.
     """
+    settings = _SETTINGS.model_copy(update={"shards": shards})
     # The guard of the Redis may still make a lock file while the folder is removed.
     with (
         tempfile.TemporaryDirectory(prefix="gf-bench-", ignore_cleanup_errors=True) as folder,
@@ -116,7 +218,7 @@ def measure(
     ):
         client: Any = redis.Redis.from_url(server.url, protocol=2)
         job = Job.of(_JOB, "bench", ["http://seed.test/"], Profile(scope="any", seen=rules))
-        frontier = Frontier(server.url, job, _SETTINGS)
+        frontier = frontier_for(server.url, job, settings)
         frontier.open_job()
         empty = _memory(client)
         began = time.perf_counter()
@@ -130,23 +232,23 @@ def measure(
             frontier.add(chunk)
         again = known / (time.perf_counter() - began)
         if waiting:
-            _add_waiting(frontier, client, waiting)
+            _add_waiting(frontier, client, waiting, shards)
             tell(f"{waiting:,} hosts wait")
         full = _memory(client)
         restart = _restarted(client, server)
         empty += _memory(client) - full  # buffers and scripts that the new server does not have
         pid = int(client.info("server")["process_id"])  # that of the new server
         before = resource_usage(pid).redis_cpu
-        found = _emptied(server.url, workers, batch, urls)
+        found = _emptied(server.url, workers, batch, urls, shards)
         after = resource_usage(pid).redis_cpu
         pairs = sum(one.pairs for one in found)
         seconds = max(one.seconds for one in found)
         times = sorted(milliseconds for one in found for milliseconds in one.claims)
         tell(f"{pairs:,} URLs claimed and finished: {pairs / seconds:,.0f} a second")
         seen = (_memory(client) - empty) / urls
-        known_micros = _known_micros(server.url, pid, _candidates(hosts, known)) / known
-        idle = _idle_bytes(client, hosts)
-        test = _test_bytes(client, rules) / urls
+        known_micros = _known_micros(server.url, pid, _candidates(hosts, known), settings) / known
+        idle = _idle_bytes(client, hosts, shards)
+        test = _test_bytes(client, rules, shards) / urls
         frontier.close()
         client.close()
         return FrontierRound(
@@ -203,14 +305,14 @@ class _Work:
     claims: Sequence[float]
 
 
-def _emptied(url: str, workers: int, batch: int, urls: int) -> list[_Work]:
+def _emptied(url: str, workers: int, batch: int, urls: int, shards: int) -> list[_Work]:
     """Let processes claim and finish all URLs that may be visited; return what each of them did."""
     context = multiprocessing.get_context("spawn")
     left = context.Value("q", urls)
     running = []
     for number in range(workers):
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, url, f"worker-{number}", batch, left))
+        process = context.Process(target=_work, args=(theirs, url, f"worker-{number}", batch, left, shards))
         process.start()
         theirs.close()
         running.append((process, ours))
@@ -225,9 +327,9 @@ def _emptied(url: str, workers: int, batch: int, urls: int) -> list[_Work]:
     return found
 
 
-def _work(pipe: Pipe, url: str, name: str, batch: int, left: Any) -> None:
+def _work(pipe: Pipe, url: str, name: str, batch: int, left: Any, shards: int) -> None:
     """Claim and finish URLs until `left` of them are left for all workers."""
-    frontier = Frontier.of(url, _JOB, _SETTINGS)
+    frontier = frontier_of(url, _JOB, _SETTINGS.model_copy(update={"shards": shards}))
     pipe.send("ready")
     pipe.recv()
     outcome = VisitOutcome(200, bytes=5_000, duration_ms=10)
@@ -249,17 +351,18 @@ def _work(pipe: Pipe, url: str, name: str, batch: int, left: Any) -> None:
     frontier.close()
 
 
-def _add_waiting(frontier: Frontier, client: Any, hosts: int) -> None:
+def _add_waiting(frontier: Frontier, client: Any, hosts: int, shards: int) -> None:
     """Add hosts with a URL each, whose last visits have left them a delay of an hour."""
     due = int(client.time()[0]) * 1000 + 3_600_000
-    shard = f"gf:{{{_SETTINGS.shard}}}:"
+    tags = _tags(shards)
     for chunk in batched(range(hosts), _CHUNK):
         names = [f"waiting{number}.test" for number in chunk]
         frontier.add(Candidate(f"http://{name}/", "L", via="http://seed.test/", depth=1) for name in names)
         pipeline = client.pipeline(transaction=False)
         for name in names:
+            shard = tags[shard_of(name, shards)]
             pipeline.hset(f"{shard}@{name}", mapping={"d": due, "n": 0, "f": 0, "s": due - 3_600_000, "j": _JOB})
-        pipeline.zadd(f"{shard}{_JOB}:ready", dict.fromkeys(names, due), xx=True)
+            pipeline.zadd(f"{shard}{_JOB}:ready", {name: due}, xx=True)
         pipeline.execute()
 
 
@@ -273,17 +376,18 @@ def _restarted(client: Any, server: EmbeddedRedis) -> float:
     return time.perf_counter() - began
 
 
-def _idle_bytes(client: Any, hosts: int) -> float:
+def _idle_bytes(client: Any, hosts: int, shards: int) -> float:
     """Return the bytes of a host without URLs: its hash, and its fields in the counts by host."""
-    shard = f"gf:{{{_SETTINGS.shard}}}:"
-    sample = [client.memory_usage(f"{shard}@host{number}.test") or 0 for number in range(min(hosts, _SAMPLE))]
-    counts = [client.memory_usage(f"{shard}{_JOB}:{name}", samples=0) or 0 for name in ("pages", "hostbytes")]
+    tags, names = _tags(shards), [f"host{number}.test" for number in range(min(hosts, _SAMPLE))]
+    sample = [client.memory_usage(f"{tags[shard_of(name, shards)]}@{name}") or 0 for name in names]
+    fields = [f"{shard}{_JOB}:{name}" for shard in tags for name in ("pages", "hostbytes")]
+    counts = [client.memory_usage(name, samples=0) or 0 for name in fields]
     return sum(sample) / len(sample) + sum(counts) / hosts
 
 
-def _known_micros(url: str, redis_pid: int, candidates: Iterable[Candidate]) -> float:
+def _known_micros(url: str, redis_pid: int, candidates: Iterable[Candidate], settings: FrontierSettings) -> float:
     """Return the CPU of Redis, in microseconds, while a new worker adds these visited URLs."""
-    frontier = Frontier.of(url, _JOB, _SETTINGS)
+    frontier = frontier_of(url, _JOB, settings)
     before = resource_usage(redis_pid).redis_cpu
     for chunk in batched(candidates, _CHUNK):
         frontier.add(chunk)
@@ -292,15 +396,20 @@ def _known_micros(url: str, redis_pid: int, candidates: Iterable[Candidate]) -> 
     return used * 1e6
 
 
-def _test_bytes(client: Any, rules: SeenRules) -> float:
+def _test_bytes(client: Any, rules: SeenRules, shards: int) -> float:
     """Return the bytes of the seen test: those of some keys, for all of them."""
     found = bloom_filter(rules)
     keys, name = (found.blocks, "bloom") if found else (BUCKETS, "seen")
     places = range(0, keys, max(keys // _SAMPLED_KEYS, 1))
     sample = [
-        client.memory_usage(f"gf:{{{_SETTINGS.shard}}}:{_JOB}:{name}:{place}", samples=0) or 0 for place in places
+        client.memory_usage(f"{tag}{_JOB}:{name}:{place}", samples=0) or 0 for tag in _tags(shards) for place in places
     ]
-    return sum(sample) / len(sample) * keys
+    return sum(sample) / len(places) * keys
+
+
+def _tags(shards: int) -> list[str]:
+    """Return the begins of the keys of all shards."""
+    return [f"gf:{{{name}}}:" for name in shard_names(_SETTINGS.shard, shards)]
 
 
 def _candidates(hosts: int, urls: int) -> Iterator[Candidate]:

@@ -54,6 +54,7 @@ from frontier.lease_queue import LeaseQueue
 from frontier.links.log import LinkLog
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
+from frontier.shards import frontier_of
 from frontier.store import FrontierLost, FrontierUnavailable
 
 log = logging.getLogger(__name__)
@@ -408,7 +409,7 @@ def run_worker(
     FrontierLost, FrontierUnavailable, JobError when a list file of the job's rules can't be used, and FleetUnavailable
     when the proxy's home can't be read, or when the proxy refuses the worker.
     """
-    frontier = Frontier.of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+    frontier = frontier_of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
     frontier.load_lists()
     profile = frontier.job.profile
     settings = _with_check(settings, profile)

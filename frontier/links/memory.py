@@ -55,6 +55,7 @@ class LinkMemory:
     ) -> None:
         self.stamp = b""
         """The stamp that Redis has for the job (`links.lua`); empty when no answer of Redis has told it."""
+        self._of_shards: dict[int, bytes] = {}
         self._profile = profile
         self._keeps_rejections = not profile.rules and not profile.page_rules().may_set(*BOUND_KEYS)
         """False when a rejection may depend on more than the scope, the URL and the letter of its way."""
@@ -71,6 +72,16 @@ class LinkMemory:
         with self._lock:
             self.stamp = self.stamp or stamp
         return self.stamp == stamp
+
+    def stamp_of(self, shard: int) -> bytes:
+        """Return the stamp of one shard of the job; empty when no answer of Redis has told it."""
+        return self._of_shards.get(shard, b"")
+
+    def is_of_shard(self, shard: int, stamp: bytes) -> bool:
+        """Return whether the memory has this stamp of a shard. The first stamp is taken over."""
+        with self._lock:
+            self.stamp = self.stamp or stamp
+            return self._of_shards.setdefault(shard, stamp) == stamp
 
     def keys_of(self, candidates: Iterable[Candidate]) -> list[str | None]:
         """Return the key of each candidate; None for one about which the memory says nothing.

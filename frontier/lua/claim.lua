@@ -15,7 +15,6 @@ local LOWER_SHARE = tonumber(ARGV[4]) -- so many claims of a host, of which one 
 local DUE_SHARE = 5 * LOWER_SHARE -- so many claims of a host, of which one takes a URL that is due to be visited again
 local JOB = string.sub(ROOT, #SHARD + 1)
 local key_of_hosts = job_root() .. ':hostgroups'
-local GAP_MS = 60000 -- a longer time without a claim does not count as working time
 local CLOCK_MS = 1000 -- precision of the time of the last claim
 local FIRST_BYTES, FIRST_URLS = 1048576, 100 -- what a visit is expected to take before the first visit has ended
 local SPREAD = 4 -- a visit may take so many times the mean before several visits together go beyond a limit
@@ -24,11 +23,12 @@ local limits = { 'pages', 'bytes', 'seconds', 'host_pages', 'urls' }
 local is_render = is_renders()
 local job = is_render and job_root() or ROOT
 local names = { 'opened', 'stopped', 'paused', 'opening', 'scope', 'clock', 'held', unpack(limits) }
-for _, name in ipairs({ 'quotas', 'groups', 'revisit', 'dueshift' }) do names[#names + 1] = name end
+for _, name in ipairs({ 'quotas', 'groups', 'revisit', 'dueshift', 'others' }) do names[#names + 1] = name end
 local state = call('HMGET', job .. ':state', unpack(names))
 local opened, stopped, paused, opening, scope_length, clock, held = unpack(state, 1, 7)
-local quotas, groups, revisit, shift = unpack(state, #names - 3, #names)
--- `groups` is the version of the queue groups, `revisit` is set when URLs are visited again.
+local quotas, groups, revisit, shift, others = unpack(state, #names - 4, #names)
+-- `groups` is the version of the queue groups, `revisit` is set when URLs are visited again, `others` when the job has
+-- further shards (share.lua).
 shift = tonumber(shift or 0)
 paused = paused or held
 local pages, bytes, seconds = tonumber(state[8]), tonumber(state[9]), tonumber(state[10])
@@ -105,14 +105,6 @@ if revisit and not is_render then
   end
 end
 
-local function worked_seconds()
-  local times = call('HMGET', job .. ':state', 'active', 'last')
-  local active, since = tonumber(times[1] or 0), NOW - tonumber(times[2] or NOW)
-  if since > 0 and since < GAP_MS and not paused then active = active + since end
-  call('HSET', job .. ':state', 'active', active, 'last', NOW)
-  return active / 1000
-end
-
 local pages_over, embeds_only = false, false -- the limit of pages is reached; the current visits may reach it
 local picked = {} -- URLs that are leased now, without their records
 
@@ -127,18 +119,24 @@ local function reasons()
     local over = call('HGET', job .. ':spent', 'job\n')
     if over then return over end
   end
-  local visited, along, documents, got = 0, 0, 0, 0
+  local visited, along, documents, got, elsewhere = 0, 0, 0, 0, 0
   if pages or bytes or urls then
     local counted = call('HMGET', job .. ':count', 'done', 'along', 'pages', 'bytes')
     visited, along = tonumber(counted[1] or 0), tonumber(counted[2] or 0)
     documents, got = tonumber(counted[3] or 0), tonumber(counted[4] or 0)
+    if others then
+      local sums = {}
+      for number in string.gmatch(others, '%d+') do sums[#sums + 1] = tonumber(number) end
+      visited, along, documents, got = visited + sums[1], along + sums[2], documents + sums[3], got + sums[4]
+      elsewhere = sums[5]
+    end
     if urls and visited + along >= urls then return 'limit-urls' end
     if bytes and got >= bytes then return 'limit-bytes' end
   end
-  if seconds and worked_seconds() >= seconds then return 'limit-seconds' end
+  if seconds and worked_seconds(job, paused) >= seconds then return 'limit-seconds' end
   if opening or paused then return nil, opening and 'opening' or 'paused' end
   if bytes or urls or pages and not is_render then
-    local visits = call('ZCARD', key('leases')) + #picked
+    local visits = call('ZCARD', key('leases')) + #picked + elsewhere
     local mean = SPREAD / math.max(visited, 1)
     if bytes and is_close(bytes, got, visited > 0 and got * mean or FIRST_BYTES, visits) then return nil, 'busy' end
     -- Without a page that a ghost visited, a visit is one URL.
@@ -437,16 +435,6 @@ local function pick_from_group(name)
   return is_picked
 end
 
--- Return whether URLs in segments are to be visited. The hosts of the others are set aside, or have only documents in
--- memory and the limit of pages is reached.
-local function awaits_segments()
-  for _, host in ipairs(call('HKEYS', job .. ':spilled')) do
-    local is_out = call('HEXISTS', job .. ':aside', host) == 1 or call('SISMEMBER', job .. ':beyond', host) == 1
-    if not is_out then return true end
-  end
-  return false
-end
-
 store_changes()
 local over, wait = reasons()
 if over then return { 'stopped', over, scope_length } end
@@ -525,6 +513,7 @@ if not next_due then
   local keys = { other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready' }
   if call('EXISTS', unpack(keys)) > 0 then return { 'pause', BUSY_MS, 'busy', scope_length } end
   if awaits_segments() then return { 'pause', BUSY_MS, is_render and 'busy' or 'spilled', scope_length } end
+  if others then return { 'pause', BUSY_MS, 'empty', scope_length } end -- the worker asks the other shards
   if not is_render and call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end
   call('HSET', job .. ':state', 'finished', NOW) -- from now on, operators can't add seeds (add.lua)
   return { 'finished', scope_length }

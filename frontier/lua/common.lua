@@ -430,6 +430,28 @@ local function take_back(id, max_retries, counts)
   schedule_host(host, due)
 end
 
+-- Return whether URLs in segments are to be visited. The hosts of the others are set aside, or have only documents in
+-- memory and the limit of pages is reached.
+local function awaits_segments()
+  local job = job_root()
+  for _, host in ipairs(call('HKEYS', job .. ':spilled')) do
+    local is_out = call('HEXISTS', job .. ':aside', host) == 1 or call('SISMEMBER', job .. ':beyond', host) == 1
+    if not is_out then return true end
+  end
+  return false
+end
+
+-- Return for how many seconds a job has worked, up to now. A long time without a claim does not count.
+local GAP_MS = 60000
+
+local function worked_seconds(job, is_paused)
+  local times = call('HMGET', job .. ':state', 'active', 'last')
+  local active, since = tonumber(times[1] or 0), NOW - tonumber(times[2] or NOW)
+  if since > 0 and since < GAP_MS and not is_paused then active = active + since end
+  call('HSET', job .. ':state', 'active', active, 'last', NOW)
+  return active / 1000
+end
+
 -- Take back at most `most` leases that expired before `before`. Return their number.
 local function sweep(before, most, max_retries)
   local late = call('ZRANGEBYSCORE', key('leases'), '-inf', before, 'LIMIT', 0, most)

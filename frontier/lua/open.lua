@@ -1,12 +1,23 @@
--- Create the job or change its definition. ARGV: the JSON of the job as it was read ('' for none), its new JSON, then the
--- names and values of its limits. Returns 0 and changes nothing when another process changed the job first.
+-- Create the job or change its definition. ARGV: the JSON of the job as it was read ('' for none), its new JSON, the number
+-- of shards over which its hosts are spread, then the names and values of its limits. Returns 0 and changes nothing when
+-- another process changed the job first. Returns the name and the number of shards of an unfinished job that has another
+-- number, since both jobs may visit one host, and the state of a host is in one slot.
 -- A stopped job continues, a paused job stays paused. Until the prefixes of its seeds are stored ('opening'), the job
 -- hands out no URL. Until its seeds are queued ('seeding'), the job can't finish.
 
 local before = call('GET', ROOT)
 if (before or '') ~= ARGV[1] then return 0 end
+local shards, numbers = tonumber(ARGV[3] or 1), SHARD .. '=shards'
+if shards > 1 or call('EXISTS', numbers) == 1 then
+  for _, name in ipairs(call('SMEMBERS', JOBS)) do
+    local number = tonumber(call('HGET', numbers, name) or 1)
+    local is_over = SHARD .. name ~= ROOT and call('HEXISTS', SHARD .. name .. ':state', 'finished') == 1
+    if number ~= shards and not is_over then return name .. '\n' .. number end
+  end
+end
+if shards > 1 then call('HSET', numbers, string.sub(ROOT, #SHARD + 1), shards) end
 call('SET', ROOT, ARGV[2])
-take_limits(3)
+take_limits(4)
 call('HDEL', key('state'), 'stopped', 'finished')
 call('SADD', JOBS, string.sub(ROOT, #SHARD + 1))
 call('HSET', key('state'), 'opened', NOW, 'opening', 1, 'seeding', 1)

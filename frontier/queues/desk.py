@@ -189,6 +189,11 @@ class QueueDesk:
             forgotten += int(self._store.run("forget", mark, *arguments))
         return forgotten
 
+    def note_forgotten(self, number: int) -> None:
+        """Let all workers forget which links they know, since so many URLs are no longer seen in another shard."""
+        with self._store.guarded():
+            self._store.client.hincrby(self._store.key("state"), "unseen", number)
+
     def add_totals(self, pages: Mapping[str, int], sizes: Mapping[str, int], seconds: float) -> None:
         """Add documents and bytes by host, and working time, to those that the limits of the job count."""
         store = self._store

@@ -44,6 +44,7 @@ from frontier.lease import JobProgress
 from frontier.links.rejections import SLOW_PATTERN
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
+from frontier.shards import frontier_of
 from frontier.store import FrontierLost, FrontierUnavailable
 
 log = logging.getLogger(__name__)
@@ -189,7 +190,7 @@ class ControlLoop:
         if url is None:
             return None
         try:
-            return Frontier.of(url, name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+            return frontier_of(url, name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         except (FrontierLost, FrontierUnavailable):
             return None
 

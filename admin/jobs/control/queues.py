@@ -41,6 +41,7 @@ from frontier.queues.lines import (
 )
 from frontier.queues.url_search import SearchTimeOver, TimedSearch, UrlSearch
 from frontier.reports import HostQueue
+from frontier.shards import frontier_of
 from frontier.store import FrontierLost
 
 _CHUNK: Final = 500
@@ -124,7 +125,7 @@ def opened(target: FoundJob) -> Iterator[Frontier]:
                 raise NotRunning(target.ended_line())
             url = stack.enter_context(start_redis(settings.home)).url
         try:
-            frontier = Frontier.of(url, target.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+            frontier = frontier_of(url, target.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
             stack.enter_context(closing(frontier))
             frontier.segments.folder = target.segment_folder
             yield frontier

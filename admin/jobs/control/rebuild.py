@@ -40,6 +40,7 @@ from frontier.private_redis.server import running_url, start_redis
 from frontier.queue import Frontier
 from frontier.queues.desk import RestoredUrl
 from frontier.queues.entry import EntryState
+from frontier.shards import frontier_for, frontier_of
 from frontier.store import FrontierLost
 
 _CHUNK: Final = 500
@@ -130,7 +131,7 @@ def rebuild(
         url = settings.redis.url or running_url(settings.home)
         url = url or stack.enter_context(start_redis(settings.home)).url
         _drop_or_refuse(url, target, anew=anew)
-        frontier = Frontier(url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+        frontier = frontier_for(url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         stack.enter_context(closing(frontier))
         frontier.open_job(lists=settings.home / LIST_FOLDER)
         work = _Rebuild(settings, frontier, [run.crawl_log, *logs], run.state.seconds)
@@ -342,7 +343,7 @@ def _drop_or_refuse(url: str, target: FoundJob, *, anew: bool) -> None:
     """Drop the frontier of a job with `anew`. Raises JobError when there is one otherwise."""
     settings = target.settings
     try:
-        found = Frontier.of(url, target.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+        found = frontier_of(url, target.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
     except FrontierLost:
         return
     with closing(found):

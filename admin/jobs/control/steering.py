@@ -31,6 +31,7 @@ from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
 from frontier.reports import GroupReport
 from frontier.segments.registry import SEGMENT_FOLDER
+from frontier.shards import frontier_of
 from frontier.store import FrontierLost, FrontierUnavailable, job_names, latest_run
 
 _PAUSE: Final = 0.2
@@ -83,7 +84,7 @@ class FoundJob:
             raise NotRunning(self.ended_line())
         settings = self.settings
         try:
-            frontier = Frontier.of(url, self.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+            frontier = frontier_of(url, self.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
             with closing(frontier):
                 frontier.segments.folder = self.segment_folder
                 if not self.is_running and not _is_active(frontier):

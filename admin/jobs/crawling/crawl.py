@@ -46,6 +46,7 @@ from frontier.links.log import FILE_NAME as LINK_FILE
 from frontier.links.log import LinkLog
 from frontier.queue import Frontier
 from frontier.segments.registry import SEGMENT_FOLDER
+from frontier.shards import frontier_for
 from frontier.store import FrontierLost, FrontierUnavailable
 
 LEASE_SECONDS: Final = 30.0
@@ -177,7 +178,9 @@ class Crawl:
         run.save_profile(definition.profile.model_dump(mode="json", exclude_defaults=True))
         seeds = run.seeds()
         job = Job(name=run.state.name, collection=definition.collection, seeds=seeds, profile=definition.profile)
-        frontier = Frontier(addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+        frontier = frontier_for(
+            addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds
+        )
         if settings.logs.links == "on":
             frontier.link_log = LinkLog(run.folder, settings.logs)
         frontier.segments.folder = run.folder / SEGMENT_FOLDER

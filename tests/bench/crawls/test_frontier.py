@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.crawls.frontier import measure, table
+from bench.crawls.frontier import measure, measure_servers, servers_table, table
 from frontier.definition.job import SeenRules
 
 
@@ -24,3 +24,10 @@ def test_a_queue_is_emptied_in_batches_beside_hosts_that_wait() -> None:
     assert found.pairs_per_second > 0
     assert found.test_bytes > 0
     assert len(table(found, bloom=found).columns) == 3
+
+
+def test_the_costs_of_a_job_over_three_slots_are_told_by_server(redis_url: str) -> None:
+    found = measure_servers(redis_url, 20, 200, 1, print, shards=3)
+    assert (found.shards, found.urls) == (3, 200)
+    assert sum(server.calls for server in found.servers) >= 200
+    assert servers_table(found).row_count == len(found.servers)

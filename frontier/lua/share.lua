@@ -1,0 +1,17 @@
+-- Take over in one shard of a job what is known of the whole job. ARGV: what the other shards have counted (URLs that are
+-- done, URLs that were fetched along, documents, bytes, current visits), the reason why the quota of the whole job is
+-- reached ('' for none), then names and values of fields of the state ('' for a field that is not set).
+
+if not known() then return 'gone' end
+call('HSET', key('state'), 'others', ARGV[1])
+if ARGV[2] ~= '' then call('HSET', key('spent'), 'job\n', ARGV[2]) end
+for at = 3, #ARGV, 2 do
+  if (call('HGET', key('state'), ARGV[at]) or '') ~= ARGV[at + 1] then
+    take_limits(3)
+    break
+  end
+end
+-- The working time goes on in a shard from which nobody claims.
+local state = call('HMGET', key('state'), 'paused', 'held', 'seconds')
+if state[3] then worked_seconds(ROOT, state[1] or state[2]) end
+return 1

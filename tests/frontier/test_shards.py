@@ -1,0 +1,397 @@
+"""A job whose hosts are spread over several slots of Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.stores.real_frontier import PATIENT, Bench
+from support.stores.redis_cluster import RedisCluster
+
+from archive.settings import FrontierSettings
+from frontier.definition.job import Job, JobError, Profile
+from frontier.definition.scope import Accepted, Candidate
+from frontier.definition.seeds import SeedFile
+from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
+from frontier.politeness import LeaseEnding, VisitOutcome
+from frontier.queue import Frontier
+from frontier.queues.desk import RestoredUrl
+from frontier.shards import ShardedFrontier, frontier_for, frontier_of, reports_of, shard_names, shard_of
+from frontier.store import FrontierUnavailable
+
+type Make = Callable[..., ShardedFrontier]
+
+OK = VisitOutcome(200, bytes=1, is_document=True)
+THREE = PATIENT.model_copy(update={"shards": 3})
+HOSTS = tuple(f"site{number}.test" for number in range(12))
+URLS = tuple(f"http://{host}/" for host in HOSTS)
+
+
+@pytest.fixture
+def make(bench: Bench) -> Make:
+    def made(*seeds: str, name: str = "spring", settings: FrontierSettings = THREE, **profile: Any) -> ShardedFrontier:
+        job = Job.of(name, "garden", seeds or ["http://site0.test/"], Profile(**{"scope": "any", **profile}))
+        frontier = frontier_for(bench.url, job, settings)
+        bench.keep(frontier)
+        frontier.open_job()
+        assert isinstance(frontier, ShardedFrontier)
+        return frontier
+
+    return made
+
+
+def _emptied(frontier: Frontier, *, shares: bool = False) -> tuple[list[str], Claim]:
+    """Visit all URLs without links. Return them, and the claim after the last one."""
+    visited = []
+    for _ in range(1_000):
+        if shares:
+            assert isinstance(frontier, ShardedFrontier)
+            frontier.share_counts()
+        claim = frontier.claim("w")
+        if isinstance(claim, JobFinished | JobStopped):
+            return visited, claim
+        if isinstance(claim, Lease):
+            visited.append(claim.url)
+            assert frontier.finish(claim, OK) is LeaseEnding.DONE
+    raise AssertionError("the job does not end")
+
+
+def _of_shard(number: int, shards: int = 3) -> str:
+    return next(host for host in HOSTS if shard_of(host, shards) == number)
+
+
+def _links(*hosts: str, path: str = "a") -> list[Candidate]:
+    return [Candidate(f"http://{host}/{path}", "L", via="http://seed.test/", depth=1) for host in hosts]
+
+
+def test_a_domain_lies_in_one_shard_and_the_shards_are_spread_over_the_slots() -> None:
+    assert len({shard_of(name, 3) for name in ("a.example.org", "example.org", "www.example.org:8080")}) == 1
+    assert {shard_of(host, 3) for host in HOSTS} == {0, 1, 2}
+    assert shard_names("main", 1) == ["main"]
+    names = shard_names("main", 64)
+    assert names[0] == "main"
+    assert len(set(names)) == 64
+    assert names == shard_names("main", 64)
+
+
+def test_a_job_visits_each_url_once_and_ends(make: Make) -> None:
+    frontier = make(*URLS)
+    decisions = frontier.add([*_links(*HOSTS), *_links(*HOSTS)])
+    assert [isinstance(decision, Accepted) for decision in decisions] == [True] * 12 + [False] * 12
+    progress = frontier.reports.progress()
+    assert (progress.queued, progress.hosts) == (24, 12)
+    visited, end = _emptied(frontier)
+    assert sorted(visited) == sorted([*URLS, *(f"{url}a" for url in URLS)])
+    assert end == JobFinished()
+    assert frontier.claim("another") == JobFinished()
+    progress = frontier.reports.progress()
+    assert (progress.done, progress.queued, progress.pages) == (24, 0, 24)
+    assert {seed.state for seed in frontier.reports.seeds()} == {"done"}
+    assert [facts.url for facts in frontier.reports.facts_of_seeds(URLS)] == list(URLS)
+    assert frontier.add_urls(_links(HOSTS[1], path="late")) == []
+
+
+def test_a_link_into_another_shard_does_not_let_the_job_end_early(make: Make, bench: Bench) -> None:
+    """After a shard was sealed, a visit in the next one adds a link to it and ends, so that the next one is empty."""
+    frontier, late = make(f"http://{_of_shard(2)}/"), f"http://{_of_shard(1)}/late"
+    worker = frontier_of(bench.url, "spring", THREE)
+    bench.keep(worker)
+    lease = worker.claim("w")
+    assert isinstance(lease, Lease)
+    assert frontier.end_of_job() is None
+    run, steps = frontier.shards[2].store.run, list[str]()
+
+    def run_late(name: str, *arguments: Any) -> Any:
+        if not steps:
+            steps.append(name)
+            assert isinstance(worker.add([lease.candidate(late, "L")], lease)[0], Accepted)
+            assert worker.finish(lease, OK) is LeaseEnding.DONE
+        return run(name, *arguments)
+
+    frontier.shards[2].store.run = run_late  # type: ignore[method-assign]
+    assert frontier.end_of_job() is None  # shards 2 and 0 were empty when they were asked
+    assert steps == ["seal"]
+    assert _emptied(frontier) == ([late], JobFinished())
+
+
+def test_an_operators_url_in_a_sealed_shard_breaks_the_attempt_to_end(make: Make) -> None:
+    frontier, other = make(f"http://{_of_shard(0)}/"), _of_shard(1)
+    _, end = _emptied(frontier)
+    assert end == JobFinished()
+    frontier = make(f"http://{_of_shard(0)}/")  # resumed
+    assert frontier.shards[1].store.run("seal", "seal") == 1
+    assert isinstance(frontier.add_urls(_links(other))[0], Accepted)
+    assert frontier.end_of_job() is None
+    assert frontier.shards[1].store.run("seal", "seal") == 0
+    assert _emptied(frontier)[0] == [f"http://{other}/a"]
+
+
+def test_two_jobs_share_the_pauses_of_a_host_in_its_shard(make: Make) -> None:
+    slow = THREE.model_copy(update={"min_delay_seconds": 60.0})
+    hosts = ("a.site1.test", "site1.test")
+    one = make(*(f"http://{host}/" for host in hosts), settings=slow)
+    two = make(*(f"http://{host}/" for host in hosts), name="summer", settings=slow)
+    leases = [one.claim("w"), two.claim("v")]
+    assert all(isinstance(lease, Lease) for lease in leases)
+    assert sorted(lease.host for lease in leases if isinstance(lease, Lease)) == sorted(hosts)
+    assert isinstance(one.claim("x"), Pause)
+    assert isinstance(two.claim("x"), Pause)
+    for frontier, lease in zip((one, two), leases, strict=True):
+        assert isinstance(lease, Lease)
+        frontier.finish(lease, OK)
+    paused = [frontier.claim("w") for frontier in (one, two)]
+    assert [claim.why for claim in paused if isinstance(claim, Pause)] == ["politeness"] * 2
+    one.controls.block_host("site2.test", 60)
+    one.add_urls(_links("site2.test"))
+    assert one.reports.host_queue("site2.test").due_seconds > 50
+    assert isinstance(one.claim("w"), Pause)
+
+
+def test_workers_of_a_job_begin_at_different_shards_and_leave_none_alone(make: Make) -> None:
+    frontier = make(*URLS)
+    for number in range(20):
+        frontier.add(_links(*HOSTS, path=str(number)))
+    shards = []
+    for _ in range(60):  # one worker has work in each shard all the time
+        lease = frontier.claim("w")
+        assert isinstance(lease, Lease)
+        shards.append(shard_of(lease.host, 3))
+        frontier.finish(lease, OK)
+    assert set(shards) == {0, 1, 2}
+    firsts = {shard_of(lease.host, 3) for n in range(9) if isinstance(lease := frontier.claim(f"n{n}"), Lease)}
+    assert firsts == {0, 1, 2}
+
+
+def test_an_exchange_ends_visits_of_all_shards_and_claims_for_all_workers(make: Make) -> None:
+    frontier, workers = make(*URLS), [f"w{number}" for number in range(12)]
+    leases: list[Lease] = []
+    while len(leases) < 12:
+        claims = frontier.exchange((), workers[len(leases) :]).claims
+        leases += [claim for claim in claims if isinstance(claim, Lease)]
+    assert sorted(lease.url for lease in leases) == sorted(URLS)
+    assert frontier.renew(leases[0])
+    answer = frontier.exchange([(lease, OK) for lease in leases], workers)
+    assert set(answer.endings) == {LeaseEnding.DONE}
+    assert set(answer.claims) == {JobFinished()}
+    assert frontier.exchange([(leases[3], OK)], ()).endings == (LeaseEnding.DONE,)  # the first answer
+
+
+def test_the_urls_of_a_lost_worker_come_back(make: Make) -> None:
+    frontier = make(*URLS)
+    held = [lease for number in range(12) if isinstance(lease := frontier.claim(f"gone-{number}"), Lease)]
+    assert len(held) == 12
+    assert frontier.reports.active_workers() == {"gone"}
+    assert frontier.take_back("gone-", counts=True) == 12
+    assert not frontier.finish(held[0], OK)
+    assert frontier.add([held[0].candidate(f"http://{_of_shard(1)}/x", "L")], held[0]) == []
+    visited, end = _emptied(frontier)
+    assert (sorted(visited), end) == (sorted(URLS), JobFinished())
+
+
+def test_a_limit_of_the_job_counts_all_shards(make: Make) -> None:
+    frontier = make(*URLS, limits={"urls": 7})
+    for number in range(3):
+        frontier.add(_links(*HOSTS, path=str(number)))
+    visited, end = _emptied(frontier, shares=True)
+    assert (len(visited), end) == (7, JobStopped("limit-urls"))
+    frontier.set_limits({"urls": None, "pages": 20})
+    visited, end = _emptied(frontier, shares=True)
+    assert (len(visited), end) == (13, JobStopped("limit-pages"))
+    frontier.set_limits({"pages": None})
+    assert _emptied(frontier)[1] == JobFinished()
+    assert frontier.reports.progress().done == 48
+
+
+def test_a_quota_of_the_job_counts_all_shards_and_one_of_a_domain_is_exact(make: Make) -> None:
+    frontier = make(*URLS, quotas=["job urls=10", "domain urls=2"])
+    for number in range(5):
+        frontier.add(_links("site1.test", path=str(number)))
+    visited, end = _emptied(frontier, shares=True)
+    assert (len(visited), end) == (10, JobStopped("limit-job-urls"))
+    frontier.edit({"quotas": ("domain urls=2",)})
+    visited += _emptied(frontier)[0]
+    assert sum("site1.test" in url for url in visited) == 2
+    assert frontier.reports.reached_quota("domain", "site1.test") == "quotas: domain urls"
+
+
+def test_commands_hold_in_all_shards(make: Make, bench: Bench) -> None:
+    frontier = make(*URLS)
+    worker = frontier_of(bench.url, "spring", THREE)
+    bench.keep(worker)
+    frontier.controls.pause("lunch")
+    assert [claim.why for n in range(6) if isinstance(claim := worker.claim(f"w{n}"), Pause)] == ["paused"] * 6
+    assert frontier.controls.go_on()
+    frontier.controls.stop("enough")
+    assert {worker.claim(f"w{number}") for number in range(6)} == {JobStopped("enough")}
+    frontier.controls.resume()
+    assert frontier.controls.set_host_aside("site3.test", "too slow")
+    frontier.add_reject("site4")
+    assert set(frontier.controls.hosts_aside()) == {"site3.test"}
+    visited, end = _emptied(worker)
+    assert end == JobFinished()
+    assert set(URLS) - set(visited) == {"http://site3.test/", "http://site4.test/"}
+    assert worker.reports.progress().excluded == 2
+
+
+def test_the_desk_sees_and_changes_the_queues_of_all_shards(make: Make) -> None:
+    frontier = make(*URLS)
+    desk = frontier.desk
+    assert sorted(entry.candidate.url for entry in desk.entries(("queued",))) == sorted(URLS)
+    assert [entry.candidate.url for entry in desk.waiting("site5.test", 5)] == ["http://site5.test/"]
+    assert len(frontier.reports.longest_queues(20)) == 12
+    assert desk.delete(URLS[:4]) == 4
+    assert desk.restore([RestoredUrl(link) for link in _links(*HOSTS)]) == [True] * 12
+    assert desk.forget_seen("again", URLS[:4]) == 4
+    assert [isinstance(each, Accepted) for each in frontier.add([Candidate(url) for url in URLS[:5]])] == [True] * 4 + [
+        False
+    ]
+    assert [answer for _, answer in frontier.visit_now([link.url for link in _links(*HOSTS)])] == [2] * 12
+    assert desk.add_seen(["1", "2", "3"]) == 3
+    assert frontier.outside.all_hosts(0, 5)[1] == 12
+    pages = [frontier.outside.all_hosts(start, 5)[0] for start in (0, 5, 10)]
+    assert sorted(name for page in pages for name in page) == sorted(HOSTS)
+    visited, end = _emptied(frontier)
+    assert (len(visited), end) == (24, JobFinished())
+
+
+def test_a_dropped_job_leaves_no_key(make: Make, bench: Bench) -> None:
+    frontier = make(*URLS)
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    frontier.renders.add(lease, [lease.candidate(f"http://{host}/style.css", "E") for host in HOSTS])
+    frontier.forget()
+    assert not list(bench.client.scan_iter("gf:{*:spring*"))
+    assert not bench.client.exists("gf:{main}:=shards")
+
+
+def test_renders_lie_in_the_shards_of_their_pages(make: Make) -> None:
+    frontier = make(*URLS)
+    for number in range(12):
+        lease = frontier.claim(f"w{number}")
+        assert isinstance(lease, Lease)
+        foreign = lease.candidate(f"http://cdn-{shard_of(lease.host, 3)}.test/{lease.host}.css", "E")
+        assert frontier.renders.add(lease, [lease.candidate(f"{lease.url}own.css", "E"), foreign])
+        frontier.finish(lease, OK)
+    progress = frontier.reports.progress()
+    assert progress.renders.queued == 12
+    assert isinstance(frontier.claim("w"), Lease | Pause)
+    rendered = 0
+    while isinstance(lease := frontier.renders.claim("r"), Lease):
+        frontier.renders.finish(lease, OK)
+        rendered += 1
+    assert rendered == 12
+    assert isinstance(lease, Pause)
+    frontier.take_back("w", counts=False)
+    visited, end = _emptied(frontier)
+    assert end == JobFinished()
+    assert sum(url.endswith("own.css") for url in visited) == 12  # the renders did not fetch them
+    assert frontier.renders.claim("r") == JobFinished()
+    assert frontier.reports.progress().renders.p95_seconds is not None
+
+
+def test_long_queues_of_all_shards_wait_in_files(make: Make, tmp_path: Path) -> None:
+    frontier = make(*URLS, settings=THREE.model_copy(update={"queue_memory": 8}))
+    frontier.segments.folder = tmp_path / "queue"
+    for host in (_of_shard(0), _of_shard(1), _of_shard(2)):
+        frontier.add(Candidate(f"http://{host}/{number}", "L", depth=1) for number in range(40))
+    spiller = frontier.spiller()
+    spiller.look()
+    assert frontier.reports.progress().spilled > 60
+    assert len(list(frontier.desk.entries(("queued",)))) == 132
+    visited = list[str]()
+    while not isinstance(claim := frontier.claim("w"), JobFinished):
+        if isinstance(claim, Lease):
+            visited.append(claim.url)
+            frontier.finish(claim, OK)
+        else:
+            assert isinstance(claim, Pause)
+            spiller.look()
+    assert len(visited) == len(set(visited)) == 132
+
+
+def test_another_number_of_shards_is_refused(make: Make, bench: Bench) -> None:
+    make(*URLS)
+    with pytest.raises(FrontierUnavailable, match=r"set frontier\.shards to 3"):
+        Frontier.of(bench.url, "spring", PATIENT)
+    with pytest.raises(FrontierUnavailable, match=r"set frontier\.shards to 3"):
+        frontier_of(bench.url, "spring", PATIENT.model_copy(update={"shards": 2}))
+    with pytest.raises(JobError, match="the unfinished job spring has 3"):
+        bench.frontier(name="summer")
+    with reports_of(bench.url, "spring", PATIENT, timeout_seconds=5) as reports:
+        assert reports.progress().queued == 12
+
+
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [
+        ({"quotas": ["seed urls=5"]}, "quotas: .* set frontier.shards to 1"),
+        ({"groups": ["farm 192.0.2.0/24 parallel=2"]}, "groups: .* set frontier.shards to 1"),
+        ({"groups": ["farm cname:cdn.test parallel=2"]}, "groups: .* set frontier.shards to 1"),
+        ({"groups": ["farm *.com parallel=2"]}, "groups: .* set frontier.shards to 1"),
+        ({"groups": ["farm *example.org parallel=2"]}, "groups: .* set frontier.shards to 1"),
+        ({"groups": [f"farm {','.join(HOSTS)} parallel=2"]}, "groups: .* set frontier.shards to 1"),
+    ],
+)
+def test_what_would_span_shards_is_refused(make: Make, profile: dict[str, Any], message: str) -> None:
+    with pytest.raises(JobError, match=message):
+        make(**profile)
+
+
+def test_a_group_of_one_domain_holds(make: Make) -> None:
+    hosts = [f"{letter}.example.org" for letter in "abcdef"]
+    frontier = make(*(f"http://{host}/" for host in hosts), groups=["farm *.example.org parallel=1"])
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    assert isinstance(frontier.claim("v"), Pause)
+    assert [(each.name, each.visits, each.waiting) for each in frontier.reports.groups()] == [("farm", 1, 5)]
+    assert frontier.reports.group_of(lease.host) == "farm"
+    frontier.finish(lease, OK)
+    visited, end = _emptied(frontier)
+    assert (len(visited), end) == (5, JobFinished())
+
+
+def test_a_continuous_crawl_does_not_end(make: Make) -> None:
+    frontier = make(*URLS, revisit={"mode": "fixed", "interval_seconds": 3600})
+    for _ in range(40):
+        if isinstance(claim := frontier.claim("w"), Lease):
+            frontier.finish(claim, OK)
+    assert isinstance(claim, Pause)
+    assert claim.why == "due"
+    assert frontier.reports.progress().revisits == 12
+    assert frontier.reports.revisit(URLS[7]) is not None
+
+
+def test_the_shards_of_a_job_lie_on_all_servers_of_a_cluster(tmp_path: Path) -> None:
+    with RedisCluster(tmp_path) as cluster:
+        job = Job.of("spring", "garden", URLS, Profile(scope="any"))
+        frontier = frontier_for(cluster.url, job, THREE)
+        frontier.open_job()
+        assert isinstance(frontier, ShardedFrontier)
+        client: Any = frontier.shards[0].store.client
+        nodes = {client.get_node_from_key(shard.store.root).port for shard in frontier.shards}
+        assert len(nodes) == 3
+        frontier.mark_seen([f"http://{host}/style.css" for host in HOSTS])
+        frontier.set_robots(URLS[0], 404)
+        assert frontier.robots(URLS[0]) is not None
+        visited, end = _emptied(frontier)
+        assert (sorted(visited), end) == (sorted(URLS), JobFinished())
+        assert len(list(frontier.reports.hosts())) == 12
+        frontier.close()
+
+
+def test_the_seeds_of_a_long_file_are_queued_in_all_shards(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontier.queue._CHUNK", 5)
+    monkeypatch.setattr("frontier.queue.MARKED_AFTER", 10)
+    path, urls = tmp_path / "seeds.txt", [f"http://site{number}.test/" for number in range(40)]
+    path.write_text("".join(f"{url}\n" for url in urls), "utf-8")
+    job = Job(name="spring", collection="garden", seeds=SeedFile(path), profile=Profile(scope="any"))
+    frontier = frontier_for(bench.url, job, THREE)
+    bench.keep(frontier)
+    frontier.open_job()
+    assert frontier.unvisited_seed_hosts() == 40
+    visited, end = _emptied(frontier)
+    assert (sorted(visited), end) == (sorted(urls), JobFinished())
