@@ -168,15 +168,18 @@ def ghosts(pages: int, sites: Sequence[str], brozzler_pages: int, soak: bool, as
         raise click.ClickException(str(error)) from None
     if as_data:
         results = [
-            dataclasses.asdict(one) | {"pages_per_minute": one.pages_per_minute, "cpu_per_page": one.cpu_per_page}
+            # The long parts come first, so that the end of the output tells the result.
+            {"stages": one.stages, "peak_parts": one.peak_parts}
+            | dataclasses.asdict(one)
+            | {"cpu_per_page": one.cpu_per_page, "pages_per_minute": one.pages_per_minute}
             for one in found
         ]
         click.echo(json.dumps(results, indent=1))
     else:
         console = Console(width=max(Console().width, TABLE_WIDTH))
-        console.print(ghost_bench.table(found))
-        console.print(ghost_bench.stage_table(found))
         console.print(ghost_bench.memory_table(found))
+        console.print(ghost_bench.stage_table(found))
+        console.print(ghost_bench.table(found))
     if any(one.failed for one in found):
         raise click.ClickException("visits failed; the column failed has their number")
     if soak and not all(one.is_flat for one in found if one.crawler == ghost_bench.OURS):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+from dataclasses import replace
 
+import pytest
+from click.testing import CliRunner
+
+from bench.cli import ghosts
 from bench.ghosts import GhostRound, is_measurable, measure, memory_table, stage_table, table
 
 pytestmark = pytest.mark.browser
@@ -19,6 +24,21 @@ def test_memory_that_grows_and_processes_that_stay_are_told(found: GhostRound, i
     assert found.is_flat is is_flat
     assert found.pages_per_minute == 20
     assert found.cpu_per_page == 0.5
+
+
+def test_the_end_of_the_output_tells_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = replace(of(100, 110), stages={"load": 1.0}, peak_parts={"renderer": 5})
+    monkeypatch.setattr("bench.cli.ghost_bench.measure", lambda *_: [measured])
+    monkeypatch.setattr("bench.cli.ghost_bench.is_measurable", lambda: True)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+
+    printed, data = (CliRunner().invoke(ghosts, options).stdout for options in ([], ["--json"]))
+
+    words = " ".join(printed.split())  # titles are wrapped
+    places = [words.index(part) for part in ("by kind of process", "by stage", "pages/min", "20.0")]
+    assert places == sorted(places)
+    assert list(json.loads(data)[0])[:2] == ["stages", "peak_parts"]
+    assert list(json.loads(data)[0])[-1] == "pages_per_minute"
 
 
 @pytest.mark.skipif(not is_measurable(), reason="only Linux tells the memory that processes share")
