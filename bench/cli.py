@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -34,6 +35,7 @@ from bench.proxies.hostile import KINDS as HOSTILE_KINDS
 from bench.proxies.report import ReportRow, as_json, comparison, rows, table
 from bench.proxies.rounds import Bench, BenchPlan, RoundResult
 from bench.traffic.corpus import FILES
+from frontier.definition.job import SeenRules
 from frontier.lease_queue import MOST_EXCHANGED
 from frontier.private_redis.server import RedisProblem
 from frontier.store import FrontierUnavailable
@@ -305,6 +307,7 @@ def crawl(pages: int, hosts: int, workers: int, crawlers: Sequence[str], profile
 @click.option(
     "--redis", "redis_url", help="A Redis or Redis Cluster that runs, to show the calls and the CPU of each server."
 )
+@click.option("--with-bloom", is_flag=True, help="Measure the seen test by a Bloom filter too.")
 @click.option("--with-scrapy", is_flag=True, help="Measure scrapy's disk queue too; it is installed from PyPI.")
 @click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
 def frontier(
@@ -315,13 +318,15 @@ def frontier(
     waiting: int,
     shards: int,
     redis_url: str | None,
+    with_bloom: bool,
     with_scrapy: bool,
     as_data: bool,
 ) -> None:
     """Measure the queue of a job: URLs added, claimed and finished a second, CPU and memory of Redis.
 
     Nothing is fetched, and only the hosts of --waiting have to wait. Without --redis, the Redis is one of its own in a
-    temporary folder.
+    temporary folder. The Bloom filter of --with-bloom is made for the URLs of the queue and one false positive in a
+    thousand; it needs one slot.
     """
 
     def tell(text: str) -> None:
@@ -335,15 +340,19 @@ def frontier(
             else:
                 Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.servers_table(shared))
             return
-        found = frontier_bench.measure(hosts, urls, workers, tell, batch=batch, waiting=waiting, shards=shards)
+        measure = partial(frontier_bench.measure, hosts, urls, workers, tell, batch=batch, waiting=waiting)
+        found = measure(shards=shards)
+        filtered = SeenRules(method="bloom", expected_urls=max(urls + waiting, 1_000), false_positives=0.001)
+        bloom = measure(rules=filtered) if with_bloom else None
         theirs = scrapy_queue.measure(hosts, urls) if with_scrapy else None
     except (RedisProblem, PeerUnavailable, FrontierUnavailable) as error:
         raise click.ClickException(str(error)) from error
     if as_data:
         scrapy = dataclasses.asdict(theirs) if theirs else None
-        click.echo(json.dumps({**dataclasses.asdict(found), "scrapy": scrapy}, indent=1))
+        facts = {"bloom": dataclasses.asdict(bloom) if bloom else None, "scrapy": scrapy}
+        click.echo(json.dumps({**dataclasses.asdict(found), **facts}, indent=1))
     else:
-        Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.table(found, theirs))
+        Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.table(found, theirs, bloom=bloom))
 
 
 @bench.command()

@@ -68,7 +68,9 @@ GROUPS: Final = (
         "[seen]",
         SeenRules,
         "URLs that have the same form after these changes are visited once. Heritrix calls them rules of"
-        " canonicalisation.\n",
+        " canonicalisation. The last three keys say how a job knows the URLs that it has seen: [Choose the seen test of"
+        " a large crawl](../how-to/crawl.md#choose-the-seen-test-of-a-large-crawl). A job keeps its table `seen` until"
+        " it has finished.\n",
     ),
     ("[politeness]", PolitenessOverrides, "A key that is left out follows the setting `frontier.` of the same name.\n"),
     (

@@ -156,6 +156,31 @@ class RenderProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class BloomProgress:
+    """The Bloom filter of a job's seen test has an estimated number of URLs, by the bits that are set."""
+
+    urls: int
+    expected_urls: int
+    false_positives: float
+    """The share of new URLs that are taken for seen ones now."""
+    dropped: float
+    """The number of new URLs that were taken for seen ones so far, by expectation."""
+
+    @property
+    def is_overfull(self) -> bool:
+        """Return whether the filter has more URLs than it was made for."""
+        return self.urls > self.expected_urls
+
+    @property
+    def text(self) -> str:
+        """The state of the filter in one line."""
+        return (
+            f"Bloom filter with about {self.urls:,} of {self.expected_urls:,} expected URLs;"
+            f" takes {self.false_positives:.2g} of new URLs for seen ones now, about {self.dropped:,.0f} URLs so far"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class JobProgress:
     """The progress of a job has counts. Accepted URLs are the sum of queued, leased, done, failed and excluded."""
 
@@ -199,6 +224,8 @@ class JobProgress:
     """URLs that will be visited again. They are not among the queued ones."""
     renders: RenderProgress = RenderProgress()
     """The queue of renders (`frontier.renders`). Its URLs are not among the other counts."""
+    bloom: BloomProgress | None = None
+    """The Bloom filter of the seen test; None for a job whose seen test is exact."""
 
     @property
     def visits(self) -> int:

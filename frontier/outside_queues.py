@@ -143,15 +143,14 @@ class OutsideQueues:
             pipeline.hexists(key("lease"), mark.id)
             pipeline.hexists(key("u"), mark.id)
             pipeline.hexists(key("ended"), mark.id)
-            pipeline.sismember(key(f"seen:{mark.bucket}"), mark.id)
-            is_leased, is_open, has_ended, was_seen = pipeline.execute()
+            is_leased, is_open, has_ended = pipeline.execute()
         if is_leased:
             return OutsideUrlState.LEASED
         if is_open:
             return OutsideUrlState.QUEUED
         if has_ended:
             return OutsideUrlState.ENDED
-        return OutsideUrlState.SEEN if was_seen else OutsideUrlState.UNKNOWN
+        return OutsideUrlState.SEEN if self._store.was_seen(mark) else OutsideUrlState.UNKNOWN
 
     def set_delay(self, host: str, seconds: float) -> None:
         """Let a host rest so long after a visit of a program outside; an empty name means all other hosts."""

@@ -45,7 +45,7 @@ from frontier.groups import GroupBook, groups_of
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.links.log import LinkLog
-from frontier.links.memory import SEEN, LinkMemory, recalled
+from frontier.links.memory import LinkMemory, not_new, recalled
 from frontier.links.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.missing_pages import MissingPageAnswers
 from frontier.name_lookups import NameLookups
@@ -60,7 +60,7 @@ from frontier.robots.store import RobotsStore
 from frontier.seed_prefixes import WIDER, StoredPrefixes
 from frontier.segments.registry import SegmentRegistry
 from frontier.segments.spiller import QueueSpiller, drop_segments
-from frontier.store import FrontierLost, FrontierUnavailable, Store
+from frontier.store import FrontierLost, FrontierUnavailable, ScriptArgument, Store
 
 logger = logging.getLogger(__name__)
 
@@ -273,9 +273,8 @@ class Frontier(LeaseQueue):
             answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
             if not answers:
                 return []
-            for number, is_new in zip(chunk, answers, strict=True):
-                if not is_new:
-                    decisions[number] = Rejected(decisions[number].candidate, "seen")
+            for number, answer in zip(chunk, answers, strict=True):
+                decisions[number] = not_new(decisions[number].candidate, answer) or decisions[number]
         logger.info("job %s: %d of %d seeds were added to the running job", self.job.name, len(wanted), len(seeds))
         return decisions
 
@@ -291,9 +290,8 @@ class Frontier(LeaseQueue):
             answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
             if not answers:
                 return []
-            for number, is_new in zip(chunk, answers, strict=True):
-                if not is_new:
-                    decisions[number] = Rejected(decisions[number].candidate, "seen")
+            for number, answer in zip(chunk, answers, strict=True):
+                decisions[number] = not_new(decisions[number].candidate, answer) or decisions[number]
         return decisions
 
     def set_limits(self, changes: Mapping[str, float | None], *, by: str = "") -> Limits:
@@ -375,10 +373,10 @@ class Frontier(LeaseQueue):
         accepted = [decision.candidate for decision in decisions if isinstance(decision, Accepted)]
         answers: list[int] = []
         for chunk in batched(accepted, _CHUNK):
-            arguments: list[str | int] = []
+            arguments: list[ScriptArgument] = []
             for candidate in chunk:
                 mark = self._store.fingerprint(candidate.url)
-                arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
+                arguments += [mark.id, mark.place, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             found = list(self._store.run("now", *arguments))
             if not found:
                 return []
@@ -437,8 +435,7 @@ class Frontier(LeaseQueue):
     def mark_seen(self, urls: Iterable[str]) -> None:
         """Mark these canonical URLs as seen. A page's visit fetched them together with the page."""
         for chunk in batched(urls, _CHUNK):
-            marks = map(self._store.fingerprint, chunk)
-            self._store.run("note", "seen", *(part for mark in marks for part in (mark.bucket, mark.id)))
+            self._store.run("mark", *(part for url in chunk for part in self._store.fingerprint(url)))
 
     def robots(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL; None when it must be fetched first."""
@@ -598,6 +595,7 @@ class Frontier(LeaseQueue):
             progress = self.reports.progress()
             if progress.queued or progress.leased:
                 raise
+        self._store.seen = Job.model_validate_json(stored).profile.seen
         self.forget()
         return None
 
@@ -737,9 +735,8 @@ class Frontier(LeaseQueue):
             if len(answer) == 1 or not memory.is_of(answer[0]):
                 return Queued.OPENED_ANEW
             stamp = b""
-            for number, is_new in zip(chunk, answer[1], strict=True):
-                if not is_new:
-                    decisions[number] = Rejected(decisions[number].candidate, SEEN.reason)
+            for number, found in zip(chunk, answer[1], strict=True):
+                decisions[number] = not_new(decisions[number].candidate, found) or decisions[number]
         self._after_queued(decisions, has_timeouts=bool(timeouts))
         return Queued.DONE
 
@@ -768,13 +765,16 @@ class Frontier(LeaseQueue):
     def _add_chunk(self, candidates: Sequence[Candidate], *, worker: str) -> list[int]:
         return list(self._store.run("add", *self._add_arguments(candidates, None, worker)))
 
-    def _add_arguments(self, candidates: Sequence[Candidate], lease: Lease | None, worker: str = "") -> list[str | int]:
+    def _add_arguments(
+        self, candidates: Sequence[Candidate], lease: Lease | None, worker: str = ""
+    ) -> list[ScriptArgument]:
         """Return the arguments of add.lua."""
-        arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
+        arguments: list[ScriptArgument] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
         for candidate in candidates:
             mark = self._store.fingerprint(candidate.url)
             is_own_seed = candidate.is_seed and not candidate.hop_path
-            arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
+            place = mark.certain_place if candidate.is_seed else mark.place
+            arguments += [mark.id, place, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]
         return arguments
 

@@ -38,7 +38,7 @@ from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.packing import candidate_of, pack, queue_score
 from frontier.politeness import Politeness, VisitOutcome
-from frontier.store import Store
+from frontier.store import ScriptArgument, Store
 
 
 class JobRules(Protocol):
@@ -114,13 +114,13 @@ class RenderQueue(LeaseQueue):
         decisions = self._frontier.decide(embeds, most)
         mark = self._job_store.fingerprint(lease.url)
         page = candidate_of(lease)
-        arguments: list[str | int] = [lease.id, lease.token, lease.worker]
-        arguments += [mark.bucket, lease.host, queue_score(page), pack(page)]
+        arguments: list[ScriptArgument] = [lease.id, lease.token, lease.worker]
+        arguments += [mark.place, lease.host, queue_score(page), pack(page)]
         for decision in decisions:
             if isinstance(decision, Accepted):
                 embed = decision.candidate
                 mark = self._job_store.fingerprint(embed.url)
-                arguments += [mark.id, mark.bucket, host_of(embed.url), queue_score(embed), pack(embed)]
+                arguments += [mark.id, mark.place, host_of(embed.url), queue_score(embed), pack(embed)]
         is_new = bool(self._job_store.run("render", *arguments))
         if is_new:
             self._frontier.note_rejected(decisions)

@@ -13,8 +13,9 @@ from frontier.definition.groups import GroupList, members_text
 from frontier.definition.quotas import QuotaOwner, Quotas, reached_text
 from frontier.definition.revisit import RevisitHistory
 from frontier.definition.scope import Candidate
-from frontier.lease import JobProgress, RenderProgress, Wait, WaitKind
+from frontier.lease import BloomProgress, JobProgress, RenderProgress, Wait, WaitKind
 from frontier.packing import unpack
+from frontier.seen import BLOCK_BYTES, bloom_filter
 from frontier.segments.registry import SegmentRegistry
 from frontier.store import RENDERS, Store
 
@@ -26,6 +27,8 @@ _OF_JOB: Final = 14
 """Values of the job in the answer of progress.lua; those of its renders follow."""
 _TURNS: Final = 2**41
 """Scores of one group among the hosts that wait (common.lua)."""
+_SAMPLED_BLOCKS: Final = 16
+"""The bits of so many blocks tell how full a Bloom filter is: every URL has the same chance to be in each block."""
 _LAG_STEPS: Final = 8
 """Classes of lags in each doubling (common.lua)."""
 
@@ -202,7 +205,20 @@ class Reports:
             waits=tuple(waits),
             revisits=due,
             renders=_render_progress(*answer[_OF_JOB:]),
+            bloom=self._bloom_progress(),
         )
+
+    def _bloom_progress(self) -> BloomProgress | None:
+        store, rules = self._store, self._store.seen
+        if (found := bloom_filter(rules)) is None:
+            return None
+        looked_at = min(found.blocks, _SAMPLED_BLOCKS)
+        with store.guarded():
+            pipeline = store.client.pipeline(transaction=False)
+            for number in range(looked_at):
+                pipeline.bitcount(store.key(f"bloom:{number * found.blocks // looked_at}"))
+            urls = found.urls(sum(pipeline.execute()) / (looked_at * 8 * BLOCK_BYTES))
+        return BloomProgress(urls, rules.expected_urls, found.rate(urls), found.dropped(urls))
 
     def has_renders(self) -> bool:
         """Return whether a page of the job was ever queued for a render."""
@@ -395,9 +411,8 @@ class Reports:
             pipeline.zscore(store.key("leases"), mark.id)
             pipeline.zscore(store.key("retry"), mark.id)
             pipeline.hexists(store.key("u"), mark.id)
-            pipeline.sismember(store.key(f"seen:{mark.bucket}"), mark.id)
-            kept, due, shift, leased, rests, is_open, is_seen = pipeline.execute()
-        if not is_seen:
+            kept, due, shift, leased, rests, is_open = pipeline.execute()
+        if not (is_open or store.was_seen(mark)):
             return None
         now = store.now_ms()
         last, _, packed = (kept or b"").partition(b"\n")[0].decode().partition(" ")

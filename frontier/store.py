@@ -28,7 +28,10 @@ seeds of the file that were not visited, by small numbers in the order of the fi
 | `…:JOB:beyond` | set | hosts with only documents in their queues, once the limit of pages is reached |
 | `…:JOB:astray` | hash | seed that was rejected, or whose redirect was, to reason, rule, URL |
 | `…:JOB:pages` `…:hostbytes` | hash | number of documents, and bytes, by host |
-| `…:JOB:seen:NNNN` | set | fingerprints of eight bytes, which Redis packs as integer sets |
+| `…:JOB:seen:NNNN` | set | fingerprints of eight bytes, which Redis packs as integer sets; beside a Bloom filter, \
+those of seeds and of the targets of their redirects |
+| `…:JOB:bloom:NNNN` | string | a block of the Bloom filter of seen URLs, with `seen.method = "bloom"` |
+| `…:JOB:forgotten` | set | ids of URLs that are new again, though the Bloom filter has them |
 | `…:JOB:prefix:NNNN` | set | SURT prefixes of the seeds as numbers of eight bytes, which Redis packs as integer sets |
 | `…:JOB:seeds` `…:scope` | hash, list | report of each seed; changes of the scope of the running job: `+` for \
 more prefixes, and patterns that operators reject, each behind a `!`, and a `=` for each edit of the profile |
@@ -77,7 +80,7 @@ from contextlib import closing, contextmanager
 from copy import copy
 from functools import cache
 from importlib.resources import files
-from itertools import batched
+from itertools import batched, chain
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -90,7 +93,7 @@ from redis.retry import Retry
 from archive.settings.values.cluster_url import is_cluster, named_servers
 from archive.settings.values.redacted import without_secrets
 from frontier.definition.job import SeenRules
-from frontier.seen import BUCKETS, Fingerprint, fingerprint
+from frontier.seen import BUCKETS, LINE_BYTES, Fingerprint, bloom_filter, fingerprint
 
 type ScriptArgument = bytes | str | int | float
 
@@ -100,7 +103,7 @@ _NAMES: Final = (
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
     *("edits", "used", "spent", "retired"),
-    *("segments", "spilled", "unspilled", "long", "counted"),
+    *("segments", "spilled", "unspilled", "long", "forgotten", "counted"),
 )
 _CALLED: Final = {
     "links": ("add", "reject"),
@@ -186,6 +189,19 @@ class Store:
         """Return the fingerprint of a canonical URL in this job."""
         return fingerprint(url, self.seen)
 
+    def was_seen(self, mark: Fingerprint) -> bool:
+        """Return whether the job has seen a URL; with a Bloom filter, some URLs are taken for seen ones."""
+        bucket, *filtered = mark.place.split(b" ", 3)
+        with self.guarded():
+            if not filtered:
+                return bool(self.client.sismember(self.key(f"seen:{bucket.decode()}"), mark.id))
+            begin, bits = int(filtered[1]) * LINE_BYTES, filtered[2]
+            key = self.key(f"bloom:{filtered[0].decode()}")
+            line = self.client.getrange(key, begin, begin + LINE_BYTES - 1)
+            wanted = zip(bits[: len(bits) // 2], bits[len(bits) // 2 :], strict=True)
+            is_in_filter = bool(line) and all(line[place] & bit for place, bit in wanted)
+            return is_in_filter and not self.client.sismember(self.key("forgotten"), mark.id)
+
     def host_key(self, host: str) -> str:
         """Return the key of a host, which all jobs of the shard share."""
         return f"{self.root.removesuffix(self.job)}@{host}"
@@ -237,7 +253,9 @@ class Store:
             }
             queues = (self.key(f"q:{host.decode()}") for host in hosts)
             sets = (self.key(f"{name}:{bucket}") for name in ("seen", PREFIXES) for bucket in range(BUCKETS))
-            for chunk in batched((self.root, *map(self.key, _NAMES), *queues, *sets), _CHUNK):
+            filtered = None if self.job.endswith(RENDERS) else bloom_filter(self.seen)
+            blocks = (self.key(f"bloom:{block}") for block in range(filtered.blocks if filtered else 0))
+            for chunk in batched(chain((self.root, *map(self.key, _NAMES)), queues, sets, blocks), _CHUNK):
                 self.client.unlink(*chunk)
             self.client.srem(_jobs_key(self.shard), self.job)
             self.client.hdel(_shards_key(self.shard), self.job)

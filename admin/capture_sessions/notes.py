@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from admin.capture_sessions.sessions import AT_ONCE, ENTITY, CapturePageView, find
 from admin.models.capture_tables import CaptureSession, SessionNote, SessionPage
 from admin.models.errors import IllegalState, InvalidInput, Problem
-from admin.models.operation import InputModel, OutputModel, Page, checked_limit, number_after
+from admin.models.operation import InputModel, OutputModel, Page, numbered_page
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 from archive.url import UrlError, canonical
@@ -74,13 +74,12 @@ def list_notes(
     """Return the notes of a capture session in the order of the writing. Raises NotFound."""
     transaction.require(Right.READ)
     find(transaction, session)
-    limit = checked_limit(limit)
-    query = select(SessionNote).where(SessionNote.session_id == session).order_by(SessionNote.id).limit(limit + 1)
-    if after is not None:
-        query = query.where(SessionNote.id > number_after(after))
-    rows = list(transaction.session.scalars(query))
-    items = _views(transaction, session, rows[:limit])
-    return Page(items=items, next=str(items[-1].id) if len(rows) > limit else None)
+    query = select(SessionNote).where(SessionNote.session_id == session)
+
+    def views(rows: Sequence[SessionNote]) -> list[CaptureNoteView]:
+        return _views(transaction, session, rows)
+
+    return numbered_page(transaction, query, SessionNote.id, views, after=after, limit=limit)
 
 
 def last_notes(transaction: Transaction, session: int, limit: int = 20) -> list[CaptureNoteView]:

@@ -19,7 +19,7 @@ from admin.models.capture_tables import (
     run_name,
 )
 from admin.models.errors import Forbidden, IllegalState, NotFound
-from admin.models.operation import InputModel, OutputModel, Page, checked_limit, number_after
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit, numbered_page
 from admin.models.transaction import RIGHTS, Right, Transaction
 from archive.dates import Micros
 from archive.names.name_rules import NAME_PATTERN
@@ -144,17 +144,14 @@ def list_sessions(
 ) -> Page[CaptureSessionView]:
     """Return capture sessions, the newest first."""
     transaction.require(Right.READ)
-    limit = checked_limit(limit)
-    query = select(CaptureSession).order_by(CaptureSession.id.desc()).limit(limit + 1)
+    query = select(CaptureSession)
     if collection:
         query = query.where(CaptureSession.collection == collection)
     if state is not None:
         query = query.where(CaptureSession.state == state)
-    if after is not None:
-        query = query.where(CaptureSession.id < number_after(after))
-    rows = list(transaction.session.scalars(query))
-    items = [CaptureSessionView.model_validate(row) for row in rows[:limit]]
-    return Page(items=items, next=str(items[-1].id) if len(rows) > limit else None)
+    return numbered_page(
+        transaction, query, CaptureSession.id, CaptureSessionView.of_rows, after=after, limit=limit, newest_first=True
+    )
 
 
 def show(transaction: Transaction, session: int) -> CaptureSessionView:
@@ -169,13 +166,8 @@ def list_pages(
     """Return the pages of a capture session in the order in which they were opened. Raises NotFound."""
     transaction.require(Right.READ)
     find(transaction, session)
-    limit = checked_limit(limit)
-    query = select(SessionPage).where(SessionPage.session_id == session).order_by(SessionPage.number).limit(limit + 1)
-    if after is not None:
-        query = query.where(SessionPage.number > number_after(after))
-    rows = list(transaction.session.scalars(query))
-    items = [CapturePageView.model_validate(row) for row in rows[:limit]]
-    return Page(items=items, next=str(items[-1].number) if len(rows) > limit else None)
+    query = select(SessionPage).where(SessionPage.session_id == session)
+    return numbered_page(transaction, query, SessionPage.number, CapturePageView.of_rows, after=after, limit=limit)
 
 
 def find_page(transaction: Transaction, session: int, number: int) -> CapturePageView:

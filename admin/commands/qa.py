@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from admin.collections.names import CollectionName
+from admin.commands.processes.database_role import work_until_signal
 from admin.options import (
     INTERRUPTED,
     InputError,
@@ -134,30 +135,9 @@ def work(home: Path | None, settings_file: Path | None, **given: Any) -> None:
     """
     settings = load_settings(home, settings_file, {})
     say_mended(settings)
-    from admin.fleet.child import ParentLink
-    from admin.fleet.logs import to_stderr
-    from admin.jobs.interrupts import Interrupts
-    from admin.models.database import open_database
-    from admin.models.errors import DatabaseRefused
     from admin.qa.workers.process import QaProcess
 
-    standing = ParentLink.attach(given["title"] or "qa", given["ready_fd"], given["lifeline_fd"], given["held_fds"])
-    to_stderr(settings.logs)
-    try:
-        database = open_database(settings)
-    except DatabaseRefused as error:
-        standing.report_unfit(str(error))
-        raise InputError(str(error)) from error
-    with Interrupts() as interrupts:
-        standing.report_ready()
-        if standing.is_absent:
-            click.echo(json.dumps({"ready": True}))
-        try:
-            QaProcess(settings, database, lambda line: click.echo(line, err=True)).run(
-                interrupts.wait, lambda: interrupts.asked_to_stop
-            )
-        finally:
-            database.close()
+    work_until_signal(settings, given, "qa", QaProcess)
 
 
 def _read_urls(path: Path | None) -> list[str]:

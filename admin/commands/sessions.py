@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import click
 
 from admin.collections.names import CollectionName
+from admin.commands.processes.database_role import work_until_signal
 from admin.options import (
     InputError,
     JobFailed,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _TICK_SECONDS: Final = 0.5
 _TELL_SECONDS: Final = 2.0
+_BROWSER_END_SECONDS: Final = 45.0
 _SHOWN_PAGES: Final = 50
 _SHOWN_SECRETS: Final = 10
 _MOST_COLUMNS: Final = 110
@@ -141,31 +143,8 @@ def work(home: Path | None, settings_file: Path | None, **given: Any) -> None:
     settings = load_settings(home, settings_file, {})
     say_mended(settings)
     from admin.capture_sessions.process import CaptureProcess
-    from admin.fleet.child import ParentLink
-    from admin.fleet.logs import to_stderr
-    from admin.jobs.interrupts import Interrupts
-    from admin.models.database import open_database
-    from admin.models.errors import DatabaseRefused
 
-    standing = ParentLink.attach(
-        given["title"] or "capture", given["ready_fd"], given["lifeline_fd"], given["held_fds"]
-    )
-    to_stderr(settings.logs)
-    try:
-        database = open_database(settings)
-    except DatabaseRefused as error:
-        standing.report_unfit(str(error))
-        raise InputError(str(error)) from error
-    with Interrupts() as interrupts:
-        standing.report_ready()
-        if standing.is_absent:
-            click.echo(json.dumps({"ready": True}))
-        try:
-            CaptureProcess(settings, database, lambda line: click.echo(line, err=True)).run(
-                interrupts.wait, lambda: interrupts.asked_to_stop
-            )
-        finally:
-            database.close()
+    work_until_signal(settings, given, "capture", CaptureProcess)
 
 
 class _Window(ABC):
@@ -497,8 +476,8 @@ def _end(browser: subprocess.Popen[bytes]) -> None:
 
     if browser.poll() is None:
         browser.terminate()
-        with suppress(subprocess.TimeoutExpired):
-            browser.wait(10)
+        with suppress(subprocess.TimeoutExpired):  # a browser that is killed has not written its cookies
+            browser.wait(_BROWSER_END_SECONDS)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(browser.pid, signal.SIGKILL)
     browser.wait()

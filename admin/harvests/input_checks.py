@@ -68,17 +68,6 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[dict[st
     return ({key: old.get(key) for key in keys}, {key: new[key] for key in keys}) if keys else None
 
 
-def checked_number(field: str, text: str | None) -> int | None:
-    """Return the number after which a page begins. Raises InvalidInput."""
-    if text is None:
-        return None
-    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
-        raise InvalidInput(
-            Problem(field, f"{text[:100]!r} is no place in this list; use the `next` of the page before")
-        )
-    return int(text)
-
-
 def checked_key(field: str, text: str | None) -> str | None:
     """Return the name after which a page begins, or for which a list is searched. Raises InvalidInput."""
     if text is not None:

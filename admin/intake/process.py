@@ -130,7 +130,7 @@ class MessageIntake:
                 raise FrontierLost(f"job {self._target.name} has ended its work")
             case Accepted():
                 self._count(added=1)
-            case Rejected(reason="seen"):
+            case Rejected(reason="seen" | "perhaps-seen"):
                 self._count(known=1)
             case Rejected(reason=reason, rule=rule) if reason in _UNUSABLE:
                 self._reject(message, f"{reason}: {rule}"[:_SHOWN])

@@ -46,15 +46,8 @@ CODES: Final[Mapping[ErrorClass, tuple[int, ...]]] = {
 """The codes of Heritrix by class; all others below 1 are `other`."""
 
 
-def error_class(code: int) -> ErrorClass:
-    """Return the class of a status code."""
-    if code > 0:
-        return ErrorClass.SERVER if code >= 500 else ErrorClass.CLIENT if code >= 400 else ErrorClass.NONE
-    return next((name for name, codes in CODES.items() if code in codes), ErrorClass.OTHER)
-
-
 def class_sql(column: str) -> str:
-    """Return the same decision as an expression of SQL."""
+    """Return the class of the status code in a column, as an expression of SQL."""
     cases = "".join(f" WHEN {column} IN {(*codes, codes[0])} THEN '{name}'" for name, codes in CODES.items())
     return (
         f"CASE WHEN {column} >= 500 THEN '{ErrorClass.SERVER}' WHEN {column} >= 400 THEN '{ErrorClass.CLIENT}'"

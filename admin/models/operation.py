@@ -6,12 +6,15 @@ operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Select
+from sqlalchemy.orm import InstrumentedAttribute
 
 from admin.models.errors import InvalidInput, Problem
 from admin.models.transaction import Right, Transaction
@@ -19,7 +22,8 @@ from admin.models.transaction import Right, Transaction
 LONGEST_TEXT: Final = 10_000_000
 """Characters of any text of an input."""
 MOST_ITEMS: Final = 500
-_MOST_DIGITS: Final = 18
+_NUMBER: Final = re.compile(r"([0-9]{1,18})")
+_PAIR: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
 _BUILDING: Final = RLock()
@@ -63,6 +67,11 @@ class OutputModel(LazyModel):
 
     model_config = ConfigDict(from_attributes=True)
 
+    @classmethod
+    def of_rows(cls, rows: Sequence[Any]) -> list[Self]:
+        """Return an output for each row."""
+        return [cls.model_validate(row) for row in rows]
+
 
 class Page[T](OutputModel):
     """One page of a list. `next` is what to give as `after` to get the next page; None at the end."""
@@ -82,9 +91,44 @@ def checked_limit(limit: int, most: int = MOST_ITEMS) -> int:
 
 def number_after(after: str) -> int:
     """Return the number that ends a page of a list which is in the order of numbers. Raises InvalidInput."""
-    if not (after.isascii() and after.isdecimal()) or len(after) > _MOST_DIGITS:
-        raise InvalidInput(Problem("after", f"{after[:40]!r} is not the end of a page of this list"))
-    return int(after)
+    return _places(_NUMBER, after)[0]
+
+
+def pair_after(after: str) -> tuple[int, int]:
+    """Return the two numbers that end a page of a list which is in the order of both. Raises InvalidInput."""
+    first, second = _places(_PAIR, after)
+    return first, second
+
+
+def _places(form: re.Pattern[str], after: str) -> list[int]:
+    if (found := form.fullmatch(after)) is None:
+        raise InvalidInput(Problem("after", f"{after[:40]!r} is no place in this list; use the `next` of a page"))
+    return [int(each) for each in found.groups()]
+
+
+def numbered_page[Row, View](
+    transaction: Transaction,
+    query: Select[Any],
+    number: InstrumentedAttribute[int],
+    views: Callable[[Sequence[Row]], list[View]],
+    *,
+    after: str | None,
+    limit: int,
+    most: int = MOST_ITEMS,
+    newest_first: bool = False,
+) -> Page[View]:
+    """Return a page of a list which is in the order of the column `number`. Raises InvalidInput.
+
+    `views` makes the items of the page's rows.
+    """
+    size = checked_limit(limit, most)
+    if after is not None:
+        last = number_after(after)
+        query = query.where(number < last if newest_first else number > last)
+    order = number.desc() if newest_first else number
+    rows = transaction.session.scalars(query.order_by(order).limit(size + 1)).all()
+    following = str(getattr(rows[size - 1], number.key)) if len(rows) > size else None
+    return Page(items=views(rows[:size]), next=following)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from sqlalchemy import select, tuple_
 
 from admin.models.errors import Forbidden, InvalidInput, Problem
 from admin.models.moments import InputMoment
-from admin.models.operation import OutputModel, Page
+from admin.models.operation import OutputModel, Page, pair_after
 from admin.models.people_tables import AuditEntry
 from admin.models.plain_text import comparable
 from admin.models.transaction import RIGHTS, Right, Transaction
@@ -65,20 +65,13 @@ def list_audit(
     if until is not None:
         wanted = wanted.where(AuditEntry.at < _moment(until))
     if after:
-        wanted = wanted.where(tuple_(AuditEntry.at, AuditEntry.id) < _place(after))
+        wanted = wanted.where(tuple_(AuditEntry.at, AuditEntry.id) < tuple_(*pair_after(after)))
     rows = transaction.session.scalars(wanted).all()
     last = rows[limit - 1] if len(rows) > limit else None
     return Page(
         items=[AuditView.model_validate(row) for row in rows[:limit]],
         next=f"{last.at}-{last.id}" if last is not None else None,
     )
-
-
-def _place(after: str) -> tuple[int, int]:
-    at, _, number = after[:60].partition("-")
-    if not (at.isascii() and at.isdigit() and number.isascii() and number.isdigit()):
-        raise InvalidInput(Problem("after", f"{after[:60]!r} is no place in the list; give what `next` was"))
-    return _moment(int(at)), _moment(int(number))
 
 
 def _moment(number: int) -> int:

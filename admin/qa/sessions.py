@@ -11,7 +11,7 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, case, func, select
 
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import InputModel, OutputModel, Page, number_after
+from admin.models.operation import InputModel, OutputModel, Page, number_after, numbered_page
 from admin.models.qa_tables import (
     OVER,
     PageChoice,
@@ -174,16 +174,19 @@ def list_sessions(
 ) -> Page[QaSessionView]:
     """Return QA sessions, the newest first."""
     transaction.require(Right.READ)
-    if not 1 <= limit <= _MOST_LISTED:
-        raise InvalidInput(Problem("limit", f"{limit} is no number of items; use 1 to {_MOST_LISTED:,}"))
-    query = select(QaSession).order_by(QaSession.id.desc()).limit(limit + 1)
+    query = select(QaSession)
     if collection:
         query = query.where(QaSession.collection == collection)
-    if after is not None:
-        query = query.where(QaSession.id < number_after(after))
-    rows = list(transaction.session.scalars(query))
-    items = [QaSessionView.model_validate(row) for row in rows[:limit]]
-    return Page(items=items, next=str(items[-1].id) if len(rows) > limit else None)
+    return numbered_page(
+        transaction,
+        query,
+        QaSession.id,
+        QaSessionView.of_rows,
+        after=after,
+        limit=limit,
+        most=_MOST_LISTED,
+        newest_first=True,
+    )
 
 
 def show(transaction: Transaction, session: int) -> QaSessionDetails:

@@ -156,6 +156,29 @@ class BarChart:
         yield Markup("<g><title>{}: {}</title>{}</g>").format(bar.title, numbers, Markup("").join(rects))
 
 
+@dataclass(frozen=True, slots=True)
+class Yield:
+    """A job or a run gave this."""
+
+    number: int
+    date: str
+    objects: int
+    bytes: tuple[int, int]
+    """The bytes that were new, and the bytes that the archive had already."""
+
+
+def charts_of_work(word: str, yields: Sequence[Yield]) -> list[BarChart]:
+    """Return a chart of objects and a chart of bytes, in which each bar stands for a `word`: a job or a run."""
+
+    def bar(each: Yield, *parts: int) -> Bar:
+        return Bar(f"{word} {each.number}", each.date[:10], f"{word.capitalize()} {each.number}, {each.date}", parts)
+
+    return [
+        BarChart(f"Objects of each {word}", [bar(each, each.objects) for each in yields]),
+        BarChart(f"Bytes of each {word}", [bar(each, *each.bytes) for each in yields], ("new", "known"), "bytes"),
+    ]
+
+
 def job_charts(samples: Sequence[Any], zone: ZoneInfo) -> list[TimeChart]:
     """Return the charts of a job's progress; none for fewer than two samples."""
     if len(samples) < 2:

@@ -11,10 +11,9 @@ import base64
 from pathlib import Path
 from typing import Final, Self
 
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from archive.files import write_once
 
@@ -66,18 +65,3 @@ class SigningKey:
         r, s = decode_dss_signature(self._key.sign(text.encode(), ec.ECDSA(hashes.SHA256())))
         size = (self._key.curve.key_size + 7) // 8
         return base64.b64encode(r.to_bytes(size, "big") + s.to_bytes(size, "big")).decode()
-
-
-def is_signed_by(text: str, signature: str, public: str) -> bool:
-    """Return whether the owner of a public key signed the text; both are given as a package has them."""
-    try:
-        key = serialization.load_der_public_key(base64.b64decode(public, validate=True))
-        raw = base64.b64decode(signature, validate=True)
-        if not isinstance(key, ec.EllipticCurvePublicKey) or len(raw) % 2:
-            return False
-        half = len(raw) // 2
-        pair = encode_dss_signature(int.from_bytes(raw[:half], "big"), int.from_bytes(raw[half:], "big"))
-        key.verify(pair, text.encode(), ec.ECDSA(hashes.SHA256()))
-    except (ValueError, InvalidSignature):
-        return False
-    return True

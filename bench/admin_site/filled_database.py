@@ -26,7 +26,6 @@ from admin.models.transaction import COMMAND_LINE
 CHUNK: Final = 200_000
 SNAPSHOTS: Final = 20
 SELECTIVE: Final = 600
-DOMAINS_PER_JOB: Final = 10
 MOST_DOMAINS: Final = 1_000_000
 RUNNING: Final = 40
 SUBMITTED: Final = 40

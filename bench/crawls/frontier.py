@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import batched
@@ -23,21 +23,42 @@ from archive.settings import FrontierSettings
 from archive.settings.values.cluster_url import is_cluster
 from bench.peers.scrapy_queue import ScrapyQueueRound
 from bench.process import resource_usage
-from frontier.definition.job import Job, Profile
+from frontier.definition.job import Job, Profile, SeenRules
 from frontier.definition.scope import Candidate
 from frontier.lease import JobFinished, Lease
 from frontier.politeness import VisitOutcome
 from frontier.private_redis.server import EmbeddedRedis, start_redis
 from frontier.queue import Frontier
+from frontier.seen import BUCKETS, bloom_filter
 from frontier.shards import drop_job, frontier_for, frontier_of, shard_names, shard_of
 from frontier.store import connect
 
 _CHUNK: Final = 500
 _JOB: Final = "bench"
 _SAMPLE: Final = 100
+_SAMPLED_KEYS: Final = 1_000
 _POLL_SECONDS: Final = 0.01
 _SETTINGS: Final = FrontierSettings(min_delay_seconds=0, delay_factor=0, retry_seconds=0, max_retry_seconds=0)
 """No delays: the queue alone is measured."""
+
+
+_EXACT: Final = SeenRules()
+_ROWS: Final = (
+    ("URLs added a second", "{:,.0f}", "added_per_second"),
+    ("links seen before, a second", "{:,.0f}", "known_per_second"),
+    ("claim + finish a second", "{:,.0f}", "pairs_per_second"),
+    ("CPU of Redis for each, µs", "{:.0f}", "redis_micros"),
+    ("CPU of the worker for each, µs", "{:.0f}", "worker_micros"),
+    ("step of a batch, p50 ms", "{:.2f}", "claim_p50_ms"),
+    ("step of a batch, p99 ms", "{:.2f}", "claim_p99_ms"),
+    ("bytes of a queued URL", "{:.0f}", "queued_bytes"),
+    ("bytes of a finished URL", "{:.0f}", "seen_bytes"),
+    ("bytes of a URL in the seen test", "{:.1f}", "test_bytes"),
+    ("CPU of Redis for a link to a visited URL, µs", "{:.1f}", "known_micros"),
+    ("bytes of an idle host", "{:.0f}", "idle_bytes"),
+    ("restart of Redis, s", "{:.1f}", "restart_seconds"),
+)
+"""The name of each measure, its form, and the field of a round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +74,7 @@ class FrontierRound:
     """Further hosts with one URL each, which wait for the end of their delays."""
     added_per_second: float
     known_per_second: float
-    """Links a second that were seen before."""
+    """Links a second that were seen before, most of which the worker remembers."""
     pairs_per_second: float
     """URLs a second that were claimed and finished."""
     redis_micros: float
@@ -71,6 +92,10 @@ class FrontierRound:
     """Memory of Redis for each host that was visited and has no URL."""
     restart_seconds: float
     """Time until Redis answers when the server was killed with the full queue."""
+    test_bytes: float
+    """Memory of the seen test for each URL."""
+    known_micros: float
+    """CPU of Redis for each link to a visited URL, for a worker that does not remember the link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +202,13 @@ def measure(
     *,
     batch: int = 1,
     waiting: int = 0,
+    rules: SeenRules = _EXACT,
     shards: int = 1,
 ) -> FrontierRound:
     """Fill and empty the queue of a job with so many URLs on so many hosts. Raises RedisProblem.
 
-    The workers take `batch` URLs in one step. As many as `waiting` further hosts have a URL and wait. The hosts are
-    spread over `shards` slots.
+    The workers take `batch` URLs in one step. As many as `waiting` further hosts have a URL and wait. `rules` have the
+    method of the seen test. The hosts are spread over `shards` slots.
     """
     settings = _SETTINGS.model_copy(update={"shards": shards})
     # The guard of the Redis may still make a lock file while the folder is removed.
@@ -191,7 +217,7 @@ def measure(
         start_redis(Path(folder)) as server,
     ):
         client: Any = redis.Redis.from_url(server.url, protocol=2)
-        job = Job.of(_JOB, "bench", ["http://seed.test/"], Profile(scope="any"))
+        job = Job.of(_JOB, "bench", ["http://seed.test/"], Profile(scope="any", seen=rules))
         frontier = frontier_for(server.url, job, settings)
         frontier.open_job()
         empty = _memory(client)
@@ -211,7 +237,7 @@ def measure(
         full = _memory(client)
         restart = _restarted(client, server)
         empty += _memory(client) - full  # buffers and scripts that the new server does not have
-        pid = int(client.info("server")["process_id"])
+        pid = int(client.info("server")["process_id"])  # that of the new server
         before = resource_usage(pid).redis_cpu
         found = _emptied(server.url, workers, batch, urls, shards)
         after = resource_usage(pid).redis_cpu
@@ -220,7 +246,9 @@ def measure(
         times = sorted(milliseconds for one in found for milliseconds in one.claims)
         tell(f"{pairs:,} URLs claimed and finished: {pairs / seconds:,.0f} a second")
         seen = (_memory(client) - empty) / urls
+        known_micros = _known_micros(server.url, pid, _candidates(hosts, known), shards) / known
         idle = _idle_bytes(client, hosts, shards)
+        test = _test_bytes(client, rules, shards) / urls
         frontier.close()
         client.close()
         return FrontierRound(
@@ -240,39 +268,30 @@ def measure(
             seen,
             idle,
             restart,
+            test,
+            known_micros,
         )
 
 
-def table(found: FrontierRound, scrapy: ScrapyQueueRound | None = None) -> Table:
-    """Return the costs as a table, with those of scrapy's disk queue when they were measured."""
+def table(found: FrontierRound, scrapy: ScrapyQueueRound | None = None, *, bloom: FrontierRound | None = None) -> Table:
+    """Return the costs as a table, with those of a Bloom filter and of scrapy's disk queue when they were measured."""
     made = Table(
         title=f"{found.urls:,} URLs on {found.hosts:,} hosts, {found.workers} workers, batches of {found.batch}, "
         f"{found.waiting:,} hosts that wait"
     )
     made.add_column("measure")
     made.add_column("value", justify="right")
-    theirs: tuple[tuple[str, str], ...] = ()
+    if bloom is not None:
+        made.add_column("with a Bloom filter", justify="right")
+    for name, text, field in _ROWS:
+        made.add_row(name, *(text.format(getattr(each, field)) for each in (found, bloom) if each is not None))
     if scrapy is not None:
-        theirs = (
-            ("scrapy's disk queue: requests pushed a second", f"{scrapy.pushed_per_second:,.0f}"),
-            ("scrapy's disk queue: requests popped a second", f"{scrapy.popped_per_second:,.0f}"),
-            ("scrapy's disk queue: bytes of a queued request", f"{scrapy.bytes:.0f}"),
-        )
-    for name, value in (
-        ("URLs added a second", f"{found.added_per_second:,.0f}"),
-        ("links seen before, a second", f"{found.known_per_second:,.0f}"),
-        ("claim + finish a second", f"{found.pairs_per_second:,.0f}"),
-        ("CPU of Redis for each, µs", f"{found.redis_micros:.0f}"),
-        ("CPU of the worker for each, µs", f"{found.worker_micros:.0f}"),
-        ("step of a batch, p50 ms", f"{found.claim_p50_ms:.2f}"),
-        ("step of a batch, p99 ms", f"{found.claim_p99_ms:.2f}"),
-        ("bytes of a queued URL", f"{found.queued_bytes:.0f}"),
-        ("bytes of a finished URL", f"{found.seen_bytes:.0f}"),
-        ("bytes of an idle host", f"{found.idle_bytes:.0f}"),
-        ("restart of Redis, s", f"{found.restart_seconds:.1f}"),
-        *theirs,
-    ):
-        made.add_row(name, value)
+        for name, value in (
+            ("requests pushed a second", f"{scrapy.pushed_per_second:,.0f}"),
+            ("requests popped a second", f"{scrapy.popped_per_second:,.0f}"),
+            ("bytes of a queued request", f"{scrapy.bytes:.0f}"),
+        ):
+            made.add_row(f"scrapy's disk queue: {name}", value)
     return made
 
 
@@ -364,6 +383,29 @@ def _idle_bytes(client: Any, hosts: int, shards: int) -> float:
     fields = [f"{shard}{_JOB}:{name}" for shard in tags for name in ("pages", "hostbytes")]
     counts = [client.memory_usage(name, samples=0) or 0 for name in fields]
     return sum(sample) / len(sample) + sum(counts) / hosts
+
+
+def _known_micros(url: str, redis_pid: int, candidates: Iterable[Candidate], shards: int) -> float:
+    """Return the CPU of Redis, in microseconds, while a new worker adds these visited URLs."""
+    frontier = frontier_of(url, _JOB, _SETTINGS.model_copy(update={"shards": shards}))
+    before = resource_usage(redis_pid).redis_cpu
+    for chunk in batched(candidates, _CHUNK):
+        frontier.add(chunk)
+    used = resource_usage(redis_pid).redis_cpu - before
+    frontier.close()
+    return used * 1e6
+
+
+def _test_bytes(client: Any, rules: SeenRules, shards: int) -> float:
+    """Return the bytes of the seen test: those of some keys, for all of them."""
+    found = bloom_filter(rules)
+    keys, name = (found.blocks, "bloom") if found else (BUCKETS, "seen")
+    places = range(0, keys, max(keys // _SAMPLED_KEYS, 1))
+    sample = [
+        sum(client.memory_usage(f"{shard}{_JOB}:{name}:{place}", samples=0) or 0 for shard in _tags(shards))
+        for place in places
+    ]
+    return sum(sample) / len(sample) * keys
 
 
 def _tags(shards: int) -> list[str]:

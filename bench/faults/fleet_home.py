@@ -124,21 +124,6 @@ class FleetHome:
         """Return the process id of the home's Redis."""
         return int((self.home / "redis" / "redis.pid").read_text("ascii"))
 
-    def metric(self, name: str) -> float:
-        """Return the sum of a metric in the counts of one process; 0 when the metric or the process is missing."""
-        import http.client
-
-        connection = http.client.HTTPConnection(*self.address, timeout=30)
-        try:
-            connection.request("GET", "/metrics")
-            text = connection.getresponse().read().decode()
-        except (OSError, http.client.HTTPException):
-            return 0
-        finally:
-            connection.close()
-        lines = [line for line in text.splitlines() if line.startswith(name)]
-        return sum(float(line.rpartition(" ")[2]) for line in lines)
-
     def log_end(self) -> str:
         """Return the end of the fleet's standard error."""
         return self._log.read_text("utf-8", "replace")[-600:] if self._log.exists() else ""

@@ -31,9 +31,12 @@ class Consent:
 
     async def run(self) -> BehaviorEnd:
         """Give consent to each wall, one behind the other. The page may load itself again meanwhile."""
-        if name := await agree_by_rules(self.page):
-            self.steps, self.detail = 1, name
+        if answer := await agree_by_rules(self.page):
+            self.steps, self.detail = 1, answer.platform
             await self._settle()
+            if answer.is_done and answer.windows:
+                # Further clicks could open the platform's settings again, and take the answer back.
+                await self.page.in_frames("leaveAlone", answer.windows)
         for _ in range(_MOST_WALLS):
             if self.page.clock.is_up:
                 return BehaviorEnd.TIMEOUT

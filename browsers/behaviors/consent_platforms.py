@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -49,31 +51,45 @@ _READ: Final = "() => globalThis.autoconsentMessages?.splice(0) ?? null"
 _ANSWER: Final = "([id, result]) => { autoconsentReceiveMessage({type: 'evalResp', id, result}) }"
 
 
-async def agree_by_rules(page: PageAccess) -> str:
-    """Let the rules agree in all frames. Return the name of the platform, or an empty text. Raises EngineLost."""
+@dataclass(frozen=True, slots=True)
+class PlatformAnswer:
+    """A platform was found, and the rules tried to agree."""
+
+    platform: str
+    is_done: bool = False
+    """The rules have told that they agreed."""
+
+    @property
+    def windows(self) -> Sequence[str]:
+        """Return the CSS selectors of the platform's windows, as far as the rules know them."""
+        return _windows().get(self.platform, ())
+
+
+async def agree_by_rules(page: PageAccess) -> PlatformAnswer | None:
+    """Let the rules agree in all frames. Return the first answer; None when no platform is known. Raises EngineLost."""
     frames = page.frames()
-    for _, name in await in_all(frames, partial(_agree, clock=page.clock), page.patience.drop):
-        if name:
-            return str(name)
-    return ""
+    for _, answer in await in_all(frames, partial(_agree, clock=page.clock), page.patience.drop):
+        if isinstance(answer, PlatformAnswer):
+            return answer
+    return None
 
 
-async def _agree(frame: Frame, clock: Clock) -> str:
-    """Return the name of the platform that was told in one frame. Raises ToolFailed and EngineLost."""
+async def _agree(frame: Frame, clock: Clock) -> PlatformAnswer | None:
+    """Return the answer to the platform of one frame. Raises ToolFailed and EngineLost."""
     if not await _evaluate(frame, _begin(), [_rules_of_site(frame.url), _CONFIGURATION]):
-        return ""
+        return None
     found, window, end, count = "", "", Clock(min(_SEARCH_SECONDS, clock.left)), 0
     while not (end.is_up or clock.is_up) and count < _MOST_MESSAGES:
         try:
             messages = await _evaluate(frame, _READ, [])
         except ToolFailed:
             if window:  # the page loads itself again after the answer
-                return window
+                return PlatformAnswer(window)
             raise
         if messages is None:
-            return window
+            break
         count += len(messages)
-        for kind, platform, _, number, code, state in messages:
+        for kind, platform, result, number, code, state in messages:
             if not clock.left:
                 break  # a page may answer each piece of code late
             if kind == "eval":
@@ -83,11 +99,11 @@ async def _agree(frame: Frame, clock: Clock) -> str:
             elif kind == "popupFound" and not window:
                 window, end = platform, Clock(_AGREE_SECONDS)
             elif kind in ("optInResult", "autoconsentDone"):
-                return window or platform
+                return PlatformAnswer(window or platform, is_done=kind == "autoconsentDone" or result is True)
             elif state == "nothingDetected":
-                return ""
+                return None
         await asyncio.sleep(_POLL_SECONDS)
-    return window
+    return PlatformAnswer(window) if window else None
 
 
 async def _answer(frame: Frame, number: str, code: str) -> None:
@@ -112,10 +128,21 @@ async def _evaluate(frame: Frame, function: str, values: list[Any], world: World
 
 
 @cache
+def _all_rules() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((_FOLDER / "rules.json").read_text("utf-8"))["autoconsent"]
+    return found
+
+
+@cache
+def _windows() -> dict[str, Sequence[str]]:
+    return {rule["name"]: rule.get("prehideSelectors", ()) for rule in _all_rules()}
+
+
+@cache
 def _rules() -> tuple[list[dict[str, Any]], list[tuple[re.Pattern[str], dict[str, Any]]]]:
     """Return the rules that agree: those for any site, and those for sites whose URL matches."""
     general, special = [], []
-    for rule in json.loads((_FOLDER / "rules.json").read_text("utf-8"))["autoconsent"]:
+    for rule in _all_rules():
         if not rule.get("optIn"):
             continue
         kept = {key: rule[key] for key in rule if key not in ("optOut", "test", "prehideSelectors", "_metadata")}

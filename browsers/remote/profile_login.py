@@ -14,7 +14,7 @@ from playwright.async_api import Error, Route, StorageState, async_playwright
 
 from archive.dates import Micros
 from browsers.engines.chromium.flags import recorded_window_flags
-from browsers.engines.interface import BrowserCookie
+from browsers.engines.playwright.cookies import cookie_of
 from browsers.logins.browser_profile import BrowserProfile
 
 MOST_ORIGINS: Final = 50
@@ -66,19 +66,7 @@ async def login_of_profile(
 
 def login_of_state(state: StorageState, name: str, url: str, created: Micros) -> BrowserProfile:
     """Return what Playwright told of cookies and local storage as a login; `url` is the page of the login."""
-    cookies = tuple(
-        BrowserCookie(
-            each["name"],
-            each["value"],
-            each["domain"],
-            each["path"],
-            each["expires"],
-            each["httpOnly"],
-            each["secure"],
-            each["sameSite"],
-        )
-        for each in state.get("cookies", [])
-    )
+    cookies = tuple(cookie_of(each) for each in state.get("cookies", []))
     storage = {
         each["origin"]: tuple((pair["name"], pair["value"]) for pair in each["localStorage"])
         for each in state.get("origins", [])

@@ -215,7 +215,10 @@ class PolitenessOverrides(_Frozen):
 
 
 class SeenRules(_Frozen):
-    """The rules say which URLs are taken for the same one. The URL that is fetched and archived stays as it is."""
+    """The rules say which URLs are taken for the same one, and how the job knows the URLs that it has seen.
+
+    The URL that is fetched and archived stays as it is.
+    """
 
     session_ids: OnOff = Field(
         "on",
@@ -234,6 +237,26 @@ class SeenRules(_Frozen):
     )
     fix_query: OnOff = Field(
         "off", title="Mend the query", description="an empty query, and empty parts of a query, make no difference"
+    )
+    method: Literal["exact", "bloom"] = Field(
+        "exact",
+        title="Seen test",
+        description="exact keeps eight bytes of each URL; bloom keeps one or two, and takes some new URLs for seen"
+        " ones, which are then not visited; seeds are always visited",
+    )
+    expected_urls: int = Field(
+        10_000_000,
+        ge=1_000,
+        le=2_000_000_000,
+        title="Expected URLs",
+        description="number of URLs for which a seen test by a Bloom filter is made; with more URLs, more are dropped",
+    )
+    false_positives: float = Field(
+        0.001,
+        ge=1e-9,
+        le=0.1,
+        title="False positives",
+        description="share of new URLs that the Bloom filter takes for seen ones when it has the expected URLs",
     )
 
 

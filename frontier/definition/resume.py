@@ -45,6 +45,10 @@ def _difference(stored: Job, asked: Job) -> str | None:
         return f"has collection = {stored.collection!r}, not {asked.collection!r}"
     for name in _FIXED:
         old, new = getattr(stored.profile, name), getattr(asked.profile, name)
+        if old != new and name == "seen":
+            name, old, new = next(
+                (f"seen.{key}", value, getattr(new, key)) for key, value in old if value != getattr(new, key)
+            )
         if old != new:
             return f"has profile {name} = {old!r}, not {new!r}"
     for name in Limits.model_fields:

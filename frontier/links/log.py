@@ -1,7 +1,8 @@
 """links.log has one line of JSON for each link that was rejected, with the reason and the rule.
 
 The process that decided writes the line. Links that were only seen before are left out, since they are most of a
-site's links. The log is rotated, and its oldest file is removed when there are too many (`archive.rotated_log`).
+site's links; those of which a Bloom filter alone says so are `perhaps-seen`. The log is rotated, and its oldest file is
+removed when there are too many (`archive.rotated_log`).
 """
 
 from __future__ import annotations

@@ -42,6 +42,9 @@ class KnownAnswer(NamedTuple):
 
 
 SEEN: Final = KnownAnswer("seen", "")
+PERHAPS_SEEN: Final = KnownAnswer("perhaps-seen", "seen.method bloom")
+"""The Bloom filter has the link, and no queue has it: it was visited, or is new and is dropped in error."""
+SEEN_REASONS: Final = frozenset({SEEN.reason, PERHAPS_SEEN.reason})
 
 
 class LinkMemory:
@@ -110,7 +113,7 @@ class LinkMemory:
         for key, decision in zip(keys, decisions, strict=True):
             if key is None or decision.candidate.url != key[1:]:
                 continue
-            if isinstance(decision, Accepted) or decision.reason == SEEN.reason:
+            if isinstance(decision, Accepted) or decision.reason in SEEN_REASONS:
                 self._known.put(key, SEEN)
             elif self._keeps_rejections and decision.reason in _KEPT_REASONS:
                 answer = KnownAnswer(decision.reason, decision.rule)
@@ -128,3 +131,14 @@ class LinkMemory:
 def recalled(candidate: Candidate, answer: KnownAnswer) -> Rejected:
     """Return the decision about a candidate that the memory knows."""
     return Rejected(candidate, answer.reason, answer.rule)
+
+
+def not_new(candidate: Candidate, answer: int) -> Rejected | None:
+    """Return the decision about a candidate by the answer of the seen test (common.lua); None for a new one."""
+    match answer:
+        case 1:
+            return None
+        case 2:
+            return recalled(candidate, PERHAPS_SEEN)
+        case _:
+            return recalled(candidate, SEEN)

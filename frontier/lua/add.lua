@@ -1,10 +1,10 @@
 -- Add candidates. ARGV: id, token and worker of the lease that found them (three times '' for none; '', '' and 'operator'
 -- for seeds that are added to a running job; '', '' and 'seeds' for the seeds of the job's file), then for each candidate:
--- id, bucket of the seen set, host, priority * 256 + depth, JSON, 1 to visit it again, its URL if it is a seed.
+-- id, place in the seen test, host, priority * 256 + depth, JSON, 1 to visit it again, its URL if it is a seed.
 -- The seeds of a long file were marked as seen before their turn, so that no page queues one of them as a link. They are
 -- new when they have no report.
--- Returns 1 or 0 (seen) for each candidate. Returns '' and changes nothing when the lease is over or another's, or when
--- an operator adds to a finished job.
+-- Returns 1, 0 (seen) or 2 (perhaps seen) for each candidate. Returns '' and changes nothing when the lease is over or
+-- another's, or when an operator adds to a finished job.
 
 if not known() then return 'gone' end
 if ARGV[3] == 'operator' and call('HEXISTS', key('state'), 'finished') == 1 then return '' end
@@ -13,15 +13,15 @@ if ARGV[1] ~= '' and call('HGET', key('lease'), ARGV[1]) ~= holder then
   if call('HGET', ROOT .. RENDERS .. ':lease', ARGV[1]) ~= holder then return '' end -- a render may add links, too
 end
 
--- Return whether a candidate may be queued: it is new, or it is to be visited again and is not queued yet.
-local function admitted(id, bucket, force)
-  local new = call('SADD', key('seen:' .. bucket), id) == 1
-  if new or not force then return new end
-  if call('HEXISTS', key('u'), id) == 1 then return false end
+-- Return 1 for a candidate that may be queued: it is new, or it is to be visited again and is not queued yet.
+local function admitted(id, place, force)
+  local answer = note_seen(id, place)
+  if answer == 1 or not force then return answer end
+  if call('HEXISTS', key('u'), id) == 1 then return 0 end
   mark_unspilled(id)
-  if call('HEXISTS', ROOT .. RENDERS .. ':u', id) == 0 then call('SREM', ROOT .. RENDERS .. ':seen:' .. bucket, id) end
+  forget_render(id, place)
   forget_ending(id)
-  return true
+  return 1
 end
 
 local wanted = math.floor((#ARGV - 3) / 7)
@@ -33,13 +33,12 @@ for number = 1, wanted do
   local at = 3 + (number - 1) * 7
   local id, host, seed = ARGV[at + 1], ARGV[at + 3], ARGV[at + 7]
   local is_first = seed ~= '' and call('HSETNX', key('seeds'), id, 'queued\n0\n\n' .. seed) == 1
-  answers[number] = 0
-  if admitted(id, ARGV[at + 2], ARGV[at + 6] == '1' or is_of_file and is_first) then
+  answers[number] = admitted(id, ARGV[at + 2], ARGV[at + 6] == '1' or is_of_file and is_first)
+  if answers[number] == 1 then
     local score = string.format('%.0f', tonumber(ARGV[at + 4]) * 2 ^ 40 + sequence + number)
     call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. ARGV[at + 5])
     enqueue(id, host, score, is_of_file and sequence + number)
     note_length(host, sequence + number, longest)
-    answers[number] = 1
   end
 end
 return answers

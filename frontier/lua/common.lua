@@ -173,6 +173,78 @@ local function note_length(host, number, longest)
   if call('ZCARD', key('q:' .. host)) > longest then call('SADD', key('long'), host) end
 end
 
+-- `note_seen` is the seen test. It returns 1 for a URL that is new, 0 for one that was seen, and 2 for one of which a
+-- Bloom filter alone says so. `place` is the bucket of the exact sets. With a Bloom filter, the numbers of a block and of
+-- a line in the block follow, and then a byte with the place of each bit in the line, and a byte with each bit alone. A
+-- '!' in front marks a URL that the filter may not drop in error, so that the exact sets decide (frontier.seen).
+local LINE_BYTES, BLOCK_BYTES = 256, 63 * 256
+local have_forgotten
+
+-- Return whether the Bloom filter has a URL, the key of the exact set, whether the exact set decides, and a function that
+-- puts the URL into the filter.
+local function read_filter(place)
+  local mark, bucket, block, line, bits = string.match(place, '^(!?)(%d+) (%d+) (%d+) (.*)$')
+  local name, begin = key('bloom:' .. block), tonumber(line) * LINE_BYTES
+  local found = call('GETRANGE', name, begin, begin + LINE_BYTES - 1)
+  local hashes, has_all = #bits / 2, true
+  for number = 1, hashes do
+    local byte = string.byte(found, string.byte(bits, number) + 1) or 0
+    if bit.band(byte, string.byte(bits, hashes + number)) == 0 then
+      has_all = false
+      break
+    end
+  end
+  local function put()
+    if found == '' then
+      call('SETRANGE', name, BLOCK_BYTES - 1, '\0') -- a new block has its whole length at once
+      found = string.rep('\0', LINE_BYTES)
+    end
+    local bytes = { string.byte(found, 1, LINE_BYTES) }
+    for number = 1, hashes do
+      local at = string.byte(bits, number) + 1
+      bytes[at] = bit.bor(bytes[at], string.byte(bits, hashes + number))
+    end
+    call('SETRANGE', name, begin, string.char(unpack(bytes)))
+  end
+  return has_all, key('seen:' .. bucket), mark ~= '', put
+end
+
+local function note_seen(id, place)
+  if not string.find(place, ' ', 1, true) then return call('SADD', key('seen:' .. place), id) end
+  local is_in_filter, exact, must_be_certain, put = read_filter(place)
+  local is_new = must_be_certain and call('SADD', exact, id) == 1
+  if not is_in_filter then
+    put()
+    return 1
+  end
+  if call('HEXISTS', key('u'), id) == 1 then return 0 end
+  if have_forgotten == nil then have_forgotten = call('EXISTS', key('forgotten')) == 1 end
+  if have_forgotten and call('SREM', key('forgotten'), id) == 1 then return 1 end
+  if must_be_certain then
+    if not is_new or call('HEXISTS', key('ended'), id) == 1 then return 0 end
+    mark_unspilled(id)
+    return 1
+  end
+  if call('SISMEMBER', exact, id) == 1 or call('HEXISTS', key('ended'), id) == 1 then return 0 end
+  return 2
+end
+
+-- Let a URL be new again. Return 1 if it was seen. A Bloom filter can't lose a URL, so that a set has those it forgot.
+local function forget_seen(id, place)
+  if not string.find(place, ' ', 1, true) then return call('SREM', key('seen:' .. place), id) end
+  local is_in_filter, exact = read_filter(place)
+  call('SREM', exact, id)
+  return is_in_filter and call('SADD', key('forgotten'), id) or 0
+end
+
+-- Let the page of a URL be rendered again. The seen set of the renders is exact.
+local function forget_render(id, place)
+  local renders = ROOT .. RENDERS
+  if call('HEXISTS', renders .. ':u', id) == 0 then
+    call('SREM', renders .. ':seen:' .. string.match(place, '%d+'), id)
+  end
+end
+
 local function longest_queue() return tonumber(call('HGET', key('state'), 'queue_memory') or 0) end
 
 -- Set a host aside: none of its URLs is handed out, and they count as excluded until the command 'wake'.

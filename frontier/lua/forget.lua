@@ -1,5 +1,5 @@
--- Forget that URLs were seen, so that they can be added again, once for each mark. ARGV: mark, then id and bucket of the
--- seen set for each URL. A URL that is queued or leased stays as it is. Returns the number of forgotten URLs.
+-- Forget that URLs were seen, so that they can be added again, once for each mark. ARGV: mark, then id and place in
+-- the seen test for each URL. A URL that is queued or leased stays as it is. Returns the number of forgotten URLs.
 
 if not known() then return 'gone' end
 local forgotten = 0
@@ -7,10 +7,8 @@ for at = 2, #ARGV, 2 do
   local id = ARGV[at]
   if call('SADD', key('forced'), ARGV[1] .. ' ' .. id) == 1 and call('HEXISTS', key('u'), id) == 0 then
     mark_unspilled(id)
-    forgotten = forgotten + call('SREM', key('seen:' .. ARGV[at + 1]), id)
-    if call('HEXISTS', ROOT .. RENDERS .. ':u', id) == 0 then
-      call('SREM', ROOT .. RENDERS .. ':seen:' .. ARGV[at + 1], id)
-    end
+    forgotten = forgotten + forget_seen(id, ARGV[at + 1])
+    forget_render(id, ARGV[at + 1])
     forget_ending(id)
   end
 end

@@ -12,8 +12,11 @@ if ARGV[1] ~= '' and ARGV[1] ~= stamp then return { stamp } end
 local last = 2 + tonumber(ARGV[2])
 local answers = add({ unpack(ARGV, 3, last) })
 if type(answers) ~= 'table' then return answers end
-local seen = 0
-for _, answer in ipairs(answers) do seen = seen + 1 - answer end
+local seen, perhaps = 0, 0
+for _, answer in ipairs(answers) do
+  if answer == 0 then seen = seen + 1 elseif answer == 2 then perhaps = perhaps + 1 end
+end
 if seen > 0 then count('r:seen', seen) end
+if perhaps > 0 then count('r:perhaps-seen', perhaps) end
 if #ARGV > last then reject({ unpack(ARGV, last + 1) }) end
 return { stamp, answers }

@@ -1,4 +1,4 @@
--- Visit URLs before all others. ARGV: for each URL: id, bucket of the seen set, host, priority * 256 + depth, JSON. Returns
+-- Visit URLs before all others. ARGV: for each URL: id, place in the seen test, host, priority * 256 + depth, JSON. Returns
 -- for each 1 (queued), 2 (was queued or rested, and comes earlier now) or 0 (is being visited). Returns '' and changes
 -- nothing when the job is finished.
 
@@ -8,7 +8,7 @@ local answers = {}
 for at = 1, #ARGV, 5 do
   local id, host = ARGV[at], ARGV[at + 2]
   local answer = 1
-  if call('SADD', key('seen:' .. ARGV[at + 1]), id) == 0 and call('HEXISTS', key('u'), id) == 0 then
+  if note_seen(id, ARGV[at + 1]) ~= 1 and call('HEXISTS', key('u'), id) == 0 then
     mark_unspilled(id)
   end
   if call('ZSCORE', key('leases'), id) then

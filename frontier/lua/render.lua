@@ -1,10 +1,10 @@
--- Queue the render of a leased page, and leave its embeds to the render. ARGV: id, token and worker of the lease; bucket of
--- the seen set, host, priority * 256 + depth and JSON of the page; then for each embed: id, bucket of the seen set, host,
+-- Queue the render of a leased page, and leave its embeds to the render. ARGV: id, token and worker of the lease; place in
+-- the seen test, host, priority * 256 + depth and JSON of the page; then for each embed: id, place in the seen test, host,
 -- priority * 256 + depth, JSON. Returns 1, or 0 when the page was queued for a render before. Returns '' and changes
 -- nothing when the lease is over or another's.
 
 if not known() then return 'gone' end
-local id, bucket, host, record = ARGV[1], ARGV[4], ARGV[5], ARGV[7]
+local id, bucket, host, record = ARGV[1], string.match(ARGV[4], '%d+'), ARGV[5], ARGV[7]
 if call('HGET', key('lease'), id) ~= ARGV[2] .. '\n' .. ARGV[3] then return '' end
 local renders = ROOT .. RENDERS
 if call('SADD', renders .. ':seen:' .. bucket, id) == 0 then
@@ -14,7 +14,7 @@ end
 
 local held = {} -- the embeds that were not seen before
 for at = 8, #ARGV, 5 do
-  if call('SADD', key('seen:' .. ARGV[at + 1]), ARGV[at]) == 1 then
+  if note_seen(ARGV[at], ARGV[at + 1]) == 1 then
     held[#held + 1] = { ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4] }
   end
 end

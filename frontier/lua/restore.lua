@@ -1,6 +1,6 @@
--- Take in URLs with their state. ARGV for each URL: id, bucket of the seen set, host, priority * 256 + depth, JSON, state
+-- Take in URLs with their state. ARGV for each URL: id, place in the seen test, host, priority * 256 + depth, JSON, state
 -- (queued, failed, excluded or done), code, tries, ms until its next try, place in the order ('' for the last one).
--- Returns 1 or 0 (seen) for each URL. Returns '' and changes nothing when the job is finished.
+-- Returns 1, 0 (seen) or 2 (perhaps seen) for each URL. Returns '' and changes nothing when the job is finished.
 
 if not known() then return 'gone' end
 if call('HEXISTS', key('state'), 'finished') == 1 then return '' end
@@ -10,7 +10,7 @@ for number = 1, math.floor(#ARGV / FIELDS) do
   local at = (number - 1) * FIELDS
   local id, host, state, code = ARGV[at + 1], ARGV[at + 3], ARGV[at + 6], ARGV[at + 7]
   local tries, rest, order = tonumber(ARGV[at + 8]), tonumber(ARGV[at + 9]), tonumber(ARGV[at + 10])
-  answers[number] = call('SADD', key('seen:' .. ARGV[at + 2]), id)
+  answers[number] = note_seen(id, ARGV[at + 2])
   if answers[number] == 1 then
     local last = tonumber(call('HGET', COUNT, 'sequence') or 0)
     order = order or last + 1

@@ -13,14 +13,17 @@ from typing import Any, Final, Literal
 
 from archive import crawl_log
 from archive.url import host_of
+from frontier.definition.job import JobError
 from frontier.definition.scope import Candidate
 from frontier.packing import pack, queue_score, unpack
 from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
-from frontier.seen import BUCKETS
+from frontier.seen import BUCKETS, BloomFilter, bloom_filter, fingerprint_of
 from frontier.segments.registry import SegmentRegistry
-from frontier.store import Store
+from frontier.store import ScriptArgument, Store
 
 _SCAN: Final = 500
+_BLOCKS: Final = 50
+"""Blocks of a Bloom filter in one answer of Redis."""
 _SEQUENCES: Final = 1 << 40
 """A score is the priority and depth times this number, plus the order (common.lua)."""
 
@@ -36,6 +39,15 @@ class RestoredUrl:
     rest_seconds: float = 0.0
     order: int | None = None
     """None puts the URL behind those that are queued already."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenBlock:
+    """A block of the Bloom filter of seen URLs has a number from 0 on, and bits."""
+
+    filter: BloomFilter
+    number: int
+    bits: bytes
 
 
 class QueueDesk:
@@ -86,7 +98,10 @@ class QueueDesk:
             return int(self._store.client.zcard(self._store.key("retry")))
 
     def seen(self) -> Iterator[list[str]]:
-        """Yield the fingerprints of all URLs that were seen, as a stream of lists."""
+        """Yield the fingerprints of all URLs that were seen, as a stream of lists.
+
+        Of a job whose seen test is a Bloom filter, these are the fingerprints of seeds; `seen_blocks` has the others.
+        """
         store = self._store
         for buckets in batched(range(BUCKETS), _SCAN):
             with store.guarded():
@@ -99,14 +114,35 @@ class QueueDesk:
 
     def add_seen(self, marks: Iterable[str]) -> int:
         """Add fingerprints to those of the URLs that were seen. Return how many were new."""
-        store, added = self._store, 0
+        added = 0
         for chunk in batched(marks, _SCAN):
+            found = (fingerprint_of(int(mark), self._store.seen) for mark in chunk)
+            added += int(self._store.run("mark", *(part for mark in found for part in mark)))
+        return added
+
+    def seen_blocks(self) -> Iterator[SeenBlock]:
+        """Yield the blocks of the Bloom filter of seen URLs, as a stream; none of a job whose seen test is exact."""
+        store, found = self._store, bloom_filter(self._store.seen)
+        for numbers in batched(range(found.blocks if found else 0), _BLOCKS):
             with store.guarded():
                 pipeline = store.client.pipeline(transaction=False)
-                for mark in chunk:
-                    pipeline.sadd(store.key(f"seen:{int(mark) & (BUCKETS - 1)}"), mark)
-                added += sum(pipeline.execute())
-        return added
+                for number in numbers:
+                    pipeline.get(store.key(f"bloom:{number}"))
+                blocks = pipeline.execute()
+            for number, bits in zip(numbers, blocks, strict=True):
+                if found and bits:
+                    yield SeenBlock(found, number, bits)
+
+    def add_seen_block(self, block: SeenBlock) -> None:
+        """Add a block to the Bloom filter of seen URLs. Raises JobError when the job has no filter of this shape."""
+        if block.filter != bloom_filter(self._store.seen):
+            rules = self._store.seen
+            raise JobError(
+                f"a Bloom filter of {block.filter.blocks} blocks and {block.filter.hashes} bits a URL can't be used"
+                f" with seen.method = {rules.method!r}, expected_urls = {rules.expected_urls}, false_positives ="
+                f" {rules.false_positives:g}; import into a job with the table seen of the exported one"
+            )
+        self._store.run("block", block.number, block.bits)
 
     def delete(self, urls: Iterable[str], code: int = crawl_log.DELETED) -> int:
         """Delete queued URLs, which then count as excluded with this code. Return how many were deleted.
@@ -129,16 +165,17 @@ class QueueDesk:
         """
         answers: list[bool] = []
         for chunk in batched(urls, _SCAN):
-            arguments: list[str | int] = []
+            arguments: list[ScriptArgument] = []
             for each in chunk:
                 mark = self._store.fingerprint(each.candidate.url)
-                arguments += [mark.id, mark.bucket, host_of(each.candidate.url), queue_score(each.candidate)]
+                place = mark.certain_place if each.candidate.is_seed else mark.place
+                arguments += [mark.id, place, host_of(each.candidate.url), queue_score(each.candidate)]
                 arguments += [pack(each.candidate), each.state, each.code, each.tries, round(each.rest_seconds * 1000)]
                 arguments.append("" if each.order is None else each.order)
             answer = self._store.run("restore", *arguments)
             if answer == b"":
                 return None
-            answers += [bool(is_new) for is_new in answer]
+            answers += [found == 1 for found in answer]
         return answers
 
     def forget_seen(self, mark: str, urls: Iterable[str]) -> int:
@@ -148,8 +185,7 @@ class QueueDesk:
         """
         forgotten = 0
         for chunk in batched(urls, _SCAN):
-            marks = [self._store.fingerprint(url) for url in chunk]
-            arguments = [part for each in marks for part in (each.id, each.bucket)]
+            arguments = [part for url in chunk for part in self._store.fingerprint(url)]
             forgotten += int(self._store.run("forget", mark, *arguments))
         return forgotten
 

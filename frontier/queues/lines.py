@@ -5,10 +5,13 @@
 | head | `format`, `job`, `collection`, `exported` |
 | URL | `url`, and those of `QueueEntry.as_json`; all but `url` may be missing |
 | seen | `seen`: fingerprints (`frontier.seen`) |
+| block of a Bloom filter | `block`: its number; `blocks` and `hashes` of the filter; `bits`: Base64 |
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,8 +24,9 @@ from archive.json_text import compact_json
 from archive.url import UrlError, canonical
 from frontier.definition.job import JobError, first_problem
 from frontier.definition.scope import Candidate, Priority
-from frontier.queues.desk import RestoredUrl
+from frontier.queues.desk import RestoredUrl, SeenBlock
 from frontier.queues.entry import QueueEntry
+from frontier.seen import BLOCK_BYTES, BloomFilter
 
 FORMAT: Final = "ghostfleet-queue/1"
 LONGEST_LINE: Final = 1_000_000
@@ -87,13 +91,35 @@ class QueueHead:
     job: str
 
 
-type FileLine = RestoredUrl | SeenMarks | QueueHead
+type FileLine = RestoredUrl | SeenMarks | SeenBlock | QueueHead
 
 
 class _SeenLine(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
     seen: list[Mark] = Field(max_length=_MOST_MARKS)
+
+
+class _BlockLine(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    block: int = Field(ge=0)
+    blocks: int = Field(ge=1)
+    hashes: int = Field(ge=1)
+    bits: str
+
+    def restored(self) -> SeenBlock:
+        """Return the block. Raises JobError."""
+        try:
+            bits = base64.b64decode(self.bits, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise JobError(f"bits is no Base64 ({error}); leave the line out") from error
+        if len(bits) != BLOCK_BYTES or self.block >= self.blocks:
+            raise JobError(
+                f"block {self.block} of {self.blocks} with {len(bits)} bytes is none of a filter whose blocks have"
+                f" {BLOCK_BYTES} bytes; leave the line out"
+            )
+        return SeenBlock(BloomFilter(self.blocks, self.hashes), self.block, bits)
 
 
 def head_line(job: str, collection: str) -> bytes:
@@ -110,6 +136,12 @@ def url_line(entry: QueueEntry) -> bytes:
 def seen_line(marks: list[str]) -> bytes:
     """Return a line of fingerprints."""
     return _line({"seen": marks})
+
+
+def block_line(block: SeenBlock) -> bytes:
+    """Return a line of a block of a Bloom filter."""
+    found = {"block": block.number, "blocks": block.filter.blocks, "hashes": block.filter.hashes}
+    return _line({**found, "bits": base64.b64encode(block.bits).decode()})
 
 
 def read_line(text: bytes) -> FileLine:
@@ -130,6 +162,8 @@ def read_line(text: bytes) -> FileLine:
             if any(not -(1 << 63) <= int(mark) < 1 << 63 for mark in marks):
                 raise JobError("seen has a number that is no fingerprint of 64 bits; leave it out")
             return SeenMarks(tuple(marks))
+        if "block" in found:
+            return _BlockLine.model_validate(found).restored()
         return QueueLine.model_validate(found).restored()
     except ValidationError as error:
         raise JobError(_short(first_problem(error))) from error

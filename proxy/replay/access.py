@@ -10,27 +10,15 @@ from archive.access_rules import Access, AccessControl, AccessPolicy, AccessRule
 from archive.capture import Capture, RecordKind
 from archive.dates import Micros
 from dedupdb.captures.schema import CapturesError
+from proxy.replay.matching.originals import NearestCaptures
 from proxy.replay.matching.similar import PrefixIndex
 
 _CANDIDATES: Final = 1_000
 """Captures of one URL among which a readable one is looked for, when the collection has rules."""
 
 
-class NearestIndex(PrefixIndex, Protocol):
+class NearestIndex(PrefixIndex, NearestCaptures, Protocol):
     """The readable captures need this part of `dedupdb.captures.capture_index.Captures`."""
-
-    def nearest(
-        self,
-        collection: str,
-        url: str,
-        date: Micros | None,
-        *,
-        kinds: Sequence[RecordKind] = ("response", "revisit"),
-        methods: Sequence[str],
-        body: str | None = None,
-        limit: int,
-    ) -> list[Capture]:
-        """Return at most `limit` captures of these kinds of that URL by one of the methods, best first."""
 
 
 class ReadableCaptures:

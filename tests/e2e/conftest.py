@@ -17,6 +17,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker("e2e")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of the crawl first and together, so that one process of pytest-xdist has them and crawls once."""
+    items.sort(key=lambda item: "harvest" not in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def harvest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harvest]:
     """The whole site, visited by two ghosts."""

@@ -15,6 +15,7 @@ import pytest
 from support.admin.log_lines import line
 from support.browsers.recorded_window import ended, recording
 from support.origins.login_site import LoginSite
+from support.processes.fork_server import EXECUTED
 from support.processes.memory import growth, peak_bytes
 from support.processes.waiting import until
 from support.web.site_server import running_site
@@ -72,7 +73,7 @@ def is_ours(process: psutil.Process) -> bool:
 def command_peak(home: Path, *arguments: str) -> int:
     """Run a command to its good end; return the most bytes that it had in memory."""
     command = our_command(*arguments, "--home", str(home))
-    process = subprocess.Popen(command, env=source_environment(), stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env={**source_environment(), **EXECUTED}, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, arguments
@@ -92,7 +93,7 @@ def test_a_large_session_is_resumed_and_shown_in_little_memory(home: Path, lines
     number = made_session(database)
     write_log(session_folder(settings, "hand", number) / FILE_NAME, lines)
     with LoginSite() as site:
-        with recording(home, site.url("/"), "--resume", str(number)) as (process, _, _):
+        with recording(home, site.url("/"), "--resume", str(number), is_executed=True) as (process, _, _):
             log = session_folder(settings, "hand", number) / FILE_NAME
             until(lambda: site.url("/").encode() in end_of(log), what="the new page", within=120)
             command = psutil.Process(process.pid)

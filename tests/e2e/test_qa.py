@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +38,7 @@ from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.schema import CAPTURES, open_engine
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
-SOME = ("consent", "carousel", "variant")
+FEW = [cause for cause in CAUSES if cause.name in ("consent", "sub-pixel", "variant")]
 SECONDS = 400.0
 
 
@@ -61,6 +64,45 @@ def alarm_site(causes: Sequence[Cause]) -> Iterator[tuple[RoutedSite, str]]:
 
     with RoutedSite(routes) as site:
         yield site, site.url("").rstrip("/")
+
+
+@dataclass(frozen=True)
+class Crawled:
+    """A site that runs, and the home of its crawl, of which each test has a copy."""
+
+    url: str
+    _home: Path
+
+    def copy(self, home: Path) -> str:
+        """Copy the home into an empty folder, and return the address of the site.
+
+        The finished files of the collection are linked: the indexer would read a sidecar with another inode anew.
+        """
+        shutil.copytree(self._home, home, copy_function=_copy, dirs_exist_ok=True)
+        return self.url
+
+
+def _copy(source: str, target: str) -> None:
+    is_finished = source.endswith((".cdxj", ".warc.gz"))
+    (os.link if is_finished else shutil.copy2)(source, target)
+
+
+@pytest.fixture(scope="module")
+def few_causes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    """The pages of a few causes of differences."""
+    home = tmp_path_factory.mktemp("causes") / "home"
+    with alarm_site(FEW) as (_, url):
+        crawl(home, url)
+        yield Crawled(url, home)
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    """The flower bed."""
+    home = tmp_path_factory.mktemp("bed") / "home"
+    with flower_bed() as url:
+        crawl(home, url)
+        yield Crawled(url, home)
 
 
 def crawl(home: Path, url: str) -> None:
@@ -142,17 +184,15 @@ def wrong_answers(
     return wrong
 
 
-def test_wounds_are_named_and_heal(home: Path) -> None:
-    causes = [cause for cause in CAUSES if cause.name in SOME]
-    with alarm_site(causes) as (_, url):
-        crawl(home, url)
-        lost = wound(home, url, causes)
-        found = judged(home)
-        assert wrong_answers(found, lost, url, causes) == []
-        whole = f"{url}/{SOME[0]}/"
-        swapped = f"{whole}{causes[0].lost}"
-        assert reasons_after_swap(home, whole, swapped) == [("changed-resource", swapped)]
-        parts = mended(home, 1).parts
+def test_wounds_are_named_and_heal(home: Path, few_causes: Crawled) -> None:
+    url = few_causes.copy(home)
+    lost = wound(home, url, FEW)
+    found = judged(home)
+    assert wrong_answers(found, lost, url, FEW) == []
+    whole = f"{url}/{FEW[0].name}/"
+    swapped = f"{whole}{FEW[0].lost}"
+    assert reasons_after_swap(home, whole, swapped) == [("changed-resource", swapped)]
+    parts = mended(home, 1).parts
     assert {part.url for part in parts} == set(lost)
     assert [(part.score_after, [each["why"] for each in part.outcomes]) for part in parts] == [(100, [""])] * len(parts)
     archive = load({"home": str(home)}, environment={}).archive_dir("alarms")
@@ -160,20 +200,17 @@ def test_wounds_are_named_and_heal(home: Path) -> None:
     assert list(archive.glob("alarms-qa-*"))
 
 
-def test_a_page_that_was_captured_by_hand_is_judged_again(home: Path) -> None:
-    causes = [cause for cause in CAUSES if cause.name == SOME[0]]
-    with alarm_site(causes) as (_, url):
-        crawl(home, url)
-        lost = wound(home, url, causes)
-        bad = next(page for page in judged(home).values() if page.url in lost)
-        with recording(home, bad.url, collection="alarms") as (process, ready, address):
-            chosen = ("--capture-session", str(ready["session"]))
-            made = run(home, "qa", "capture-by-hand", str(bad.session_id), str(bad.id), *chosen, "--json")
-            assert made.returncode == 0, made.stderr
-            with steered(address) as (_, page):
-                page.wait_for_load_state("networkidle")
-            process.send_signal(signal.SIGINT)
-            assert ended(process)["pages"] >= 1
+def test_a_page_that_was_captured_by_hand_is_judged_again(home: Path, few_causes: Crawled) -> None:
+    lost = wound(home, few_causes.copy(home), FEW[:1])
+    bad = judged_page(home, *lost)
+    with recording(home, bad.url, collection="alarms") as (process, ready, address):
+        chosen = ("--capture-session", str(ready["session"]))
+        made = run(home, "qa", "capture-by-hand", str(bad.session_id), str(bad.id), *chosen, "--json")
+        assert made.returncode == 0, made.stderr
+        with steered(address) as (_, page):
+            page.wait_for_load_state("networkidle")
+        process.send_signal(signal.SIGINT)
+        assert ended(process)["pages"] >= 1
     before = pages(home, bad.session_id)[bad.url].repair
     assert before is not None
     assert (before.state, before.capture_session, before.score_after) == (QaState.WAITING, ready["session"], -1)
@@ -198,10 +235,8 @@ def test_a_page_that_was_captured_by_hand_is_judged_again(home: Path) -> None:
     assert f"{bad.score} points before, 100 after" in report
 
 
-def test_a_killed_session_goes_on_where_it_was_and_a_stopped_one_ends_soon(home: Path) -> None:
-    causes = [cause for cause in CAUSES if cause.name in SOME]
-    with alarm_site(causes) as (_, url):
-        crawl(home, url)
+def test_a_killed_session_goes_on_where_it_was(home: Path, few_causes: Crawled) -> None:
+    few_causes.copy(home)
     settings: Settings = load({"home": str(home)}, environment={})
     database = open_database(settings)
     with database.transaction(QA) as transaction:
@@ -226,21 +261,6 @@ def test_a_killed_session_goes_on_where_it_was_and_a_stopped_one_ends_soon(home:
         until(lambda: count(QaPageState.JUDGED) == 7, what="all judgements", within=SECONDS)
     again = {page.url: page.judged for page in pages(home, number).values()}
     assert {url: again[url] for url in kept} == kept, "nothing is judged twice"
-
-    with database.transaction(QA) as transaction:
-        number = sessions.start(transaction, NewQaSession(collection="alarms")).id
-
-    def state() -> QaState:
-        with database.reading(QA) as reading:
-            return reading.session.get_one(QaSession, number).state
-
-    with qa_process(home):
-        until(lambda: count(QaPageState.TAKEN) >= 1, what="the first visit", within=SECONDS)
-        with database.transaction(QA) as transaction:
-            sessions.stop(transaction, number)
-        until(lambda: state() is QaState.STOPPED, what="the end", within=60)
-        assert count(QaPageState.TAKEN) == 0
-        assert count(QaPageState.WAITING) >= 1
     database.close()
 
 
@@ -292,7 +312,8 @@ def test_a_person_reviews_thirty_pages_repairs_four_and_hands_over_the_report(ho
     assert all(url in report for url in lost)
 
 
-GARDEN_HOME = """<!doctype html><title>Home</title><a href=/bed/>bed</a> <a href=/spare.png>spare</a>"""
+GARDEN_HOME = """<!doctype html><title>Home</title><a href=/bed/>bed</a> <a href=/spare.png>spare</a>
+<a href=/old>old</a> <a href=/other>other</a>"""
 GARDEN_BED = """<!doctype html><title>Bed</title><link rel=stylesheet href=/bed/sheet.css>
 <h1>Bed</h1><img src=/bed/hero.png width=600 height=300><div id=menu></div>
 <script src=/bed/menu.js></script><script src=/bed/app.js></script><script>paint(menu);</script>"""
@@ -307,11 +328,16 @@ GARDEN_SCRIPTS = {
 
 @contextmanager
 def flower_bed() -> Iterator[str]:
-    """A site with a page that needs a style sheet, three scripts and a picture."""
+    """A site with a page that needs a style sheet, three scripts and a picture, and a redirect to a page."""
 
     def routes(asked: Asked) -> Routed | None:
         if asked.path == "/":
             return Routed(GARDEN_HOME.encode(), "text/html; charset=utf-8")
+        if asked.path == "/old":
+            return Routed(b"", status=302, headers=(("Location", "/new"),))
+        if asked.path in ("/new", "/other"):
+            text = f"<!doctype html><title>A</title>{asked.path[1:]} page"
+            return Routed(text.encode(), "text/html; charset=utf-8")
         if asked.path == "/bed/":
             return Routed(GARDEN_BED.encode(), "text/html; charset=utf-8")
         if asked.path == "/bed/sheet.css":
@@ -363,17 +389,16 @@ def judged_page(home: Path, url: str) -> QaPageView:
     return pages(home, json.loads(done.stdout)["id"])[url]
 
 
-def test_a_swapped_content_is_named_and_the_repaired_record_wins_in_replay(home: Path) -> None:
-    with flower_bed() as url:
-        crawl(home, url)
-        hero, page = f"{url}/bed/hero.png", f"{url}/bed/"
-        assert judged_page(home, page).reasons == []
-        digest = swap(home, hero, f"{url}/spare.png")
-        damaged = judged_page(home, page)
-        named = {reason["kind"]: reason.get("url") for reason in damaged.reasons}
-        assert named["changed-resource"] == hero
-        assert "picture" in named
-        found = mended(home, damaged.session_id)
+def test_a_swapped_content_is_named_and_the_repaired_record_wins_in_replay(home: Path, bed: Crawled) -> None:
+    url = bed.copy(home)
+    hero, page = f"{url}/bed/hero.png", f"{url}/bed/"
+    assert judged_page(home, page).reasons == []
+    digest = swap(home, hero, f"{url}/spare.png")
+    damaged = judged_page(home, page)
+    named = {reason["kind"]: reason.get("url") for reason in damaged.reasons}
+    assert named["changed-resource"] == hero
+    assert "picture" in named
+    found = mended(home, damaged.session_id)
     assert [(part.url, part.score_after) for part in found.parts] == [(page, 100)]
     assert found.after_id is not None
     assert pages(home, found.after_id)[page].reasons == []
@@ -387,16 +412,8 @@ def test_a_swapped_content_is_named_and_the_repaired_record_wins_in_replay(home:
     assert {row.page_id for row in new} == {damaged.page_id}
 
 
-def test_a_redirect_that_leads_another_way_in_replay_is_named(home: Path) -> None:
-    def routes(asked: Asked) -> Routed | None:
-        pages = {"/": "<a href=/old>old</a> <a href=/other>other</a>", "/new": "The new page", "/other": "Another page"}
-        if asked.path == "/old":
-            return Routed(b"", status=302, headers=(("Location", "/new"),))
-        return Routed(f"<!doctype html><title>A</title>{pages[asked.path]}".encode()) if asked.path in pages else None
-
-    with RoutedSite(routes) as site:
-        url = site.url("").rstrip("/")
-        crawl(home, url)
+def test_a_redirect_that_leads_another_way_in_replay_is_named(home: Path, bed: Crawled) -> None:
+    url = bed.copy(home)
     old = f"{url}/old"
     assert judged_page(home, old).reasons == []
     swap(home, old, f"{url}/other")
@@ -404,9 +421,8 @@ def test_a_redirect_that_leads_another_way_in_replay_is_named(home: Path) -> Non
     assert f"the capture went by {old} → {url}/new, and the replay by {old}" in redirect["words"]
 
 
-def test_what_the_replay_alone_has_wrong_is_named_with_its_cause(home: Path) -> None:
-    with flower_bed() as url:
-        crawl(home, url)
+def test_what_the_replay_alone_has_wrong_is_named_with_its_cause(home: Path, bed: Crawled) -> None:
+    url = bed.copy(home)
     page = f"{url}/bed/"
     lost = [f"{url}/bed/{name}" for name in ("late.js", "menu.js")]
     engine = open_engine(load({"home": str(home)}, environment={}).database_url)

@@ -43,7 +43,7 @@ PAGES = {
     "hangs": f"<p>A page that hangs.{_HANGS}",
     "asks": f"<p>A page that asks.{_ASKS}",
     "tall": "<style>p{height:30px;margin:0}</style>" + "".join(f"<p>row {number}" for number in range(1000)),
-    "long": f"<p>{'A long text goes on. ' * 100}" * 5_000,
+    "long": f"<p>{'A long text goes on. ' * 100}" * 500,
 }
 """Pages that are good at their capture. Without the script whole.js, some of them are not in replay."""
 

@@ -76,6 +76,11 @@ say('width', innerWidth); say('agent', navigator.userAgent); say('webdriver', na
 </script></html>"""
 
 
+CLOSED_STORAGE = """Object.defineProperty(window, 'sessionStorage', {
+  get() { throw new DOMException('Access is denied for this document.', 'SecurityError'); },
+});"""
+
+
 class TriedSite:
     """The site, which notes what its page tells."""
 
@@ -221,8 +226,10 @@ class Person:
             raise AssertionError(f"{error}; the page told {self._tried.last(name)!r}") from None
 
 
-def opened(chromium: Browser, admin: RunningSite, tried: TriedSite, role: Role = Role.CURATOR) -> tuple[Person, int]:
-    """A person who has opened the browser of a new session."""
+def opened(
+    chromium: Browser, admin: RunningSite, tried: TriedSite, role: Role = Role.CURATOR, script: str = ""
+) -> tuple[Person, int]:
+    """A person who has opened the browser of a new session. The script runs first in each page of the person."""
     with admin.client(role) as client:
         answer = send_form(
             client, f"/capture/start?url={tried.url('/')}", collection="hand", screen="on", keeps_cookies="on"
@@ -234,6 +241,7 @@ def opened(chromium: Browser, admin: RunningSite, tried: TriedSite, role: Role =
         context.grant_permissions(["clipboard-read", "clipboard-write"], origin=admin.address)
         for name, value in client.cookies.items():
             context.add_cookies([{"name": name, "value": value, "url": admin.address}])
+    context.add_init_script(script)
     page = context.new_page()
     page.goto(f"/capture/{number}/screen?url={tried.url('/')}")
     until(
@@ -574,9 +582,10 @@ def test_a_killed_browser_is_started_again(
 def test_a_connection_that_is_cut_comes_back_to_the_same_browser(
     chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
 ) -> None:
+    """The person's browser keeps nothing for sites, so that its session storage is closed."""
     with DeafRelay(urlsplit(admin.address).port or 0) as relay:
         there = RunningSite(f"http://127.0.0.1:{relay.port}", admin.database, admin.home)
-        person, number = opened(chromium, there, tried)
+        person, number = opened(chromium, there, tried, script=CLOSED_STORAGE)
         kept = until(lambda: session_of(database, number).urls, what="the first URLs")
         person.click(100, 25)
         person.page.keyboard.type("before")

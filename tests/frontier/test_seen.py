@@ -49,7 +49,7 @@ def test_a_fingerprint_is_a_signed_64_bit_integer_in_one_of_the_buckets() -> Non
     for number in range(1000):
         mark = fingerprint(f"http://example.org/{number}")
         assert -(2**63) <= int(mark.id) < 2**63
-        assert 0 <= mark.bucket < BUCKETS
+        assert 0 <= int(mark.place) < BUCKETS
 
 
 def test_a_hundred_thousand_urls_have_as_many_fingerprints() -> None:

@@ -149,7 +149,12 @@ def search(
 @queue.command("export")
 @_of_job
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--seen", "with_seen", is_flag=True, help="Write the fingerprints of all URLs that were seen, too.")
+@click.option(
+    "--seen",
+    "with_seen",
+    is_flag=True,
+    help="Write the fingerprints, or the Bloom filter, of all URLs that were seen, too.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def export(
     home: Path | None, settings_file: Path | None, job: str | None, file: Path, with_seen: bool, as_json: bool
@@ -164,10 +169,14 @@ def export(
     with _frontier(home, settings_file, job) as (target, frontier), _file_errors(file):
         found = queues.export(target, frontier, file, with_seen=with_seen)
     if as_json:
-        click.echo(json.dumps({"file": str(file), "urls": dict(found.urls), "seen": found.seen}))
+        click.echo(
+            json.dumps({"file": str(file), "urls": dict(found.urls), "seen": found.seen, "blocks": found.blocks})
+        )
         return
     states = ", ".join(f"{found.urls[state]} {state}" for state in _STATES if found.urls[state])
     seen = f" and {counted(found.seen, 'fingerprint')}" if with_seen else ""
+    if found.blocks:
+        seen = f",{seen.removeprefix(' and')} and {counted(found.blocks, 'block')} of the Bloom filter"
     click.echo(f"{counted(found.urls.total(), 'URL')}{seen} written to {file}{f': {states}' if states else ''}")
 
 

@@ -41,7 +41,7 @@ def show(home: Path | None, settings_file: Path | None, name: str, url: str, as_
     if found is None:
         click.echo(json.dumps(None) if as_json else f"{canonical_url} is not known to job {name}")
         return 1
-    click.echo(json.dumps(asdict(found)) if as_json else "\n".join(history_lines(found, time.time())))
+    click.echo(json.dumps(found.model_dump()) if as_json else "\n".join(history_lines(found, time.time())))
     return 0
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from admin.options import InputError, child_options, common, load_settings, say_mended
+from admin.commands.processes.database_role import begin_on_database
+from admin.options import child_options, common, load_settings, say_mended
 
 
 @click.command("scheduler")
@@ -30,22 +31,10 @@ def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> No
     """
     settings = load_settings(home, settings_file, {})
     say_mended(settings)
-    from admin.fleet.child import ParentLink
-    from admin.fleet.logs import to_stderr
-    from admin.models.database import open_database
-    from admin.models.errors import DatabaseRefused
     from admin.scheduler.assembly import installed_scheduler, send_messages
     from admin.scheduler.log_watch import watch_logs
 
-    standing = ParentLink.attach(
-        given["title"] or "scheduler", given["ready_fd"], given["lifeline_fd"], given["held_fds"]
-    )
-    to_stderr(settings.logs)
-    try:
-        database = open_database(settings)
-    except DatabaseRefused as error:
-        standing.report_unfit(str(error))
-        raise InputError(str(error)) from error
+    standing, database = begin_on_database(settings, given, "scheduler")
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pydantic import Field
@@ -12,11 +13,11 @@ from admin.collections.browsing.index import check_collection, index_if_any, ind
 from admin.curation.descriptions.dublin_core import dublin_core_problems, tag_problems, tidy_fields, tidy_tags
 from admin.curation.descriptions.rule_files import write_rules
 from admin.curation.descriptions.states import check_transition
-from admin.harvests.input_checks import checked_number, differences, note_problem, refuse
+from admin.harvests.input_checks import differences, note_problem, refuse
 from admin.models.curation_tables import CurationDescription, CurationState
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.moments import InputMoment
-from admin.models.operation import InputModel, OutputModel, Page, checked_limit
+from admin.models.operation import InputModel, OutputModel, Page, numbered_page
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros, parse_date
 from archive.url import UrlError, canonical, key
@@ -110,17 +111,16 @@ def list_descriptions(
 ) -> Page[DescriptionView]:
     """Return descriptions of collections and captures by number; a tag is looked for in the page's rows alone."""
     transaction.require(Right.READ)
-    size = checked_limit(limit)
-    query = select(CurationDescription).order_by(CurationDescription.id)
+    query = select(CurationDescription)
     if state is not None:
         query = query.where(CurationDescription.state == state)
     if collection:
         query = query.where(CurationDescription.collection == collection)
-    if (last := checked_number("after", after)) is not None:
-        query = query.where(CurationDescription.id > last)
-    rows = transaction.session.scalars(query.limit(size + 1)).all()
-    items = [_view(each) for each in rows[:size] if not tag or tag in each.tags]
-    return Page(items=items, next=str(rows[size - 1].id) if len(rows) > size else None)
+
+    def views(rows: Sequence[CurationDescription]) -> list[DescriptionView]:
+        return [_view(each) for each in rows if not tag or tag in each.tags]
+
+    return numbered_page(transaction, query, CurationDescription.id, views, after=after, limit=limit)
 
 
 def locked_collection(transaction: Transaction, name: str) -> CurationDescription:

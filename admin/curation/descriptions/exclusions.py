@@ -9,10 +9,10 @@ from sqlalchemy import func, select
 
 from admin.curation.descriptions.describe import known_collection, locked_collection
 from admin.curation.descriptions.rule_files import write_rules
-from admin.harvests.input_checks import checked_number, note_problem, refuse
+from admin.harvests.input_checks import note_problem, refuse
 from admin.models.curation_tables import CurationExclusion
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import InputModel, OutputModel, Page, checked_limit
+from admin.models.operation import InputModel, OutputModel, Page, numbered_page
 from admin.models.transaction import Right, Transaction
 from archive.access_rules import Access, AccessRuleError, rule_for
 from archive.dates import Micros
@@ -101,13 +101,8 @@ def list_exclusions(
     """Return the exclusions of a collection, in the order in which they were made."""
     transaction.require(Right.READ)
     known_collection(transaction, name)
-    size = checked_limit(limit)
     query = select(CurationExclusion).where(CurationExclusion.collection == name)
-    if (last := checked_number("after", after)) is not None:
-        query = query.where(CurationExclusion.id > last)
-    rows = transaction.session.scalars(query.order_by(CurationExclusion.id).limit(size + 1)).all()
-    items = [ExclusionView.model_validate(each) for each in rows[:size]]
-    return Page(items=items, next=str(items[-1].id) if len(rows) > size else None)
+    return numbered_page(transaction, query, CurationExclusion.id, ExclusionView.of_rows, after=after, limit=limit)
 
 
 def rewrite_rules(transaction: Transaction, name: str) -> None:

@@ -64,10 +64,6 @@ class TrayCount(OutputModel):
     entries: int
 
 
-class TrayPage(Page[TrayEntryView]):
-    """The page is a part of the in-tray, the oldest entries of each kind first."""
-
-
 def list_tray(
     transaction: Transaction,
     *,

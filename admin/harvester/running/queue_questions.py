@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from admin.jobs.control.queues import host_content
@@ -58,7 +58,7 @@ def history_of_url(frontier: Frontier, database_url: str, url: str) -> FoundUrls
     found = url_history(frontier, database_url, url)
     if found is None:
         return FoundUrls(f"{url} is not known to the job")
-    return FoundUrls(f"{url}: {found.reason}", {"history": asdict(found)})
+    return FoundUrls(f"{url}: {found.reason}", {"history": found.model_dump()})
 
 
 def _answer(entries: list[QueueEntry], *, is_whole: bool) -> dict[str, Any]:

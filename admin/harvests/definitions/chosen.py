@@ -13,9 +13,9 @@ from admin.harvests.definitions.checks import find_harvest
 from admin.harvests.domains.names import DomainNameError, stored_name
 from admin.harvests.input_checks import refuse
 from admin.models.domain_tables import Configuration, Domain
-from admin.models.errors import IllegalState, InvalidInput, Problem
+from admin.models.errors import IllegalState, Problem
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, HarvestKind, Template
-from admin.models.operation import InputModel, OutputModel, Page, checked_limit
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit, number_after
 from admin.models.transaction import Right, Transaction
 
 MOST_CHOSEN: Final = 10_000
@@ -84,8 +84,6 @@ def list_configurations(
     """List the configurations of a selective harvest, in the order of their numbers."""
     transaction.require(Right.READ)
     row = find_harvest(transaction, name)
-    if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
-        raise InvalidInput(Problem("after", f"{after[:100]!r} is no place in this list; use the `next` of a page"))
     size = checked_limit(limit)
     query = (
         select(
@@ -99,7 +97,7 @@ def list_configurations(
         .join(HARVEST_CONFIGURATIONS, _TABLE.configuration_id == Configuration.id)
         .join(Domain, Domain.id == Configuration.domain_id)
         .join(Template, Template.id == Configuration.template_id)
-        .where(_TABLE.harvest_id == row.id, _TABLE.configuration_id > int(after or 0))
+        .where(_TABLE.harvest_id == row.id, _TABLE.configuration_id > number_after(after or "0"))
         .order_by(_TABLE.configuration_id)
         .limit(size + 1)
     )

@@ -14,7 +14,7 @@ from admin.harvests.input_checks import count_up_to_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun, Schedule
 from admin.models.job_tables import HarvestJob, JobStatus
-from admin.models.operation import OutputModel, Page, checked_limit
+from admin.models.operation import OutputModel, Page, checked_limit, numbered_page
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
@@ -106,15 +106,14 @@ def list_runs(transaction: Transaction, name: str, *, after: str = "", limit: in
     """List the runs of a harvest, newest first, with the states of their jobs."""
     transaction.require(Right.READ)
     row = find_harvest(transaction, name)
-    if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
-        raise InvalidInput(Problem("after", f"{after[:100]!r} is no run; use the `next` of a page"))
-    size = checked_limit(limit)
-    query = select(HarvestRun).where(HarvestRun.harvest_id == row.id).order_by(HarvestRun.number.desc())
-    if after:
-        query = query.where(HarvestRun.number < int(after))
-    found = transaction.session.scalars(query.limit(size + 1)).all()
-    items = _views(transaction, row.id, found[:size])
-    return Page(items=items, next=str(items[-1].number) if len(found) > size else None)
+    query = select(HarvestRun).where(HarvestRun.harvest_id == row.id)
+
+    def views(runs: Sequence[HarvestRun]) -> list[RunView]:
+        return _views(transaction, row.id, runs)
+
+    return numbered_page(
+        transaction, query, HarvestRun.number, views, after=after or None, limit=limit, newest_first=True
+    )
 
 
 def show_run(transaction: Transaction, name: str, number: int) -> RunView:

@@ -15,7 +15,7 @@ from admin.harvests.input_checks import COUNTED, count_up_to_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Channel, Harvest
 from admin.models.job_tables import HarvestJob, JobConfiguration, JobSample, JobStatus
-from admin.models.operation import OutputModel, Page, checked_limit
+from admin.models.operation import OutputModel, Page, checked_limit, number_after
 from admin.models.plain_text import comparable
 from admin.models.transaction import Transaction
 from admin.units import counted
@@ -212,9 +212,7 @@ def lines_of(transaction: Transaction, numbers: Sequence[int]) -> list[JobLine]:
 
 def _place(transaction: Transaction, after: str, columns: Sequence[InstrumentedAttribute[Any]]) -> Any:
     """Return the place of a job in an order. Raises InvalidInput for what is no job."""
-    if not (after.isascii() and after.isdecimal()) or len(after) > 18:
-        raise InvalidInput(Problem("after", f"{after[:50]!r} is no job's number"))
-    row = transaction.session.execute(select(*columns).where(HarvestJob.id == int(after))).one_or_none()
+    row = transaction.session.execute(select(*columns).where(HarvestJob.id == number_after(after))).one_or_none()
     if row is None:
         raise InvalidInput(Problem("after", f"there is no job {after}; begin with the first page"))
     return tuple_(*(literal(value, column.type) for value, column in zip(row, columns, strict=True)))

@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from admin.harvests.dispatch import listing
 from admin.harvests.dispatch.steering import QUESTIONS
+from admin.jobs.control.url_history import UrlHistory
 from admin.models.errors import NotFound
 from admin.models.job_tables import JobCommand
 from admin.models.operation import OutputModel
@@ -56,43 +57,6 @@ class QueuedUrl(OutputModel):
     """The code with which the URL ended; 0 until it has ended."""
 
 
-class UrlCapture(OutputModel):
-    """The output has a capture of a URL in the collection of the job."""
-
-    time: str
-    status: int
-    kind: str
-    """Either response or revisit. A revisit has the payload of an earlier capture."""
-    mime: str
-    file: str
-    offset: int
-
-
-class UrlHistoryView(OutputModel):
-    """The output has the history of a URL of a job, as it was when the harvester answered."""
-
-    url: str
-    state: str
-    """waiting (until it is due), queued, resting (before a retry), visited (a visit goes on) or ended."""
-    due_seconds: float | None
-    """The time until the URL is due; 0 when it is due, None when it is not visited again."""
-    reason: str
-    """The reason of the next date in words."""
-    since_seconds: float | None
-    """The time since the last visit; None before the first one has ended."""
-    interval_seconds: int | None
-    visits: int
-    changes: int
-    unchanged_in_a_row: int
-    digest: str
-    recent: list[str]
-    """The results of the last visits, oldest first: new, changed, unchanged or failed."""
-    captures: list[UrlCapture]
-    """The newest captures, newest first."""
-    problem: str
-    """The reason why the captures could not be read."""
-
-
 class EditView(OutputModel):
     """The output has one edit of the profile of a running job."""
 
@@ -127,7 +91,7 @@ class QueueAnswer(OutputModel):
     urls: list[QueuedUrl]
     is_whole: bool
     """There are no more URLs than these."""
-    history: UrlHistoryView | None = None
+    history: UrlHistory | None = None
     """The history of the URL of a question show-url; None for another question, and for an unknown URL."""
 
 
@@ -188,7 +152,7 @@ def stored_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(edits := answer.get("edits"), list):
         return {"edits": [str(each) for each in edits[:_MOST_EDITS]]}
     if isinstance(history := answer.get("history"), Mapping):
-        return {"urls": [], "is_whole": True, "history": UrlHistoryView.model_validate(history).model_dump()}
+        return {"urls": [], "is_whole": True, "history": UrlHistory.model_validate(history).model_dump()}
     urls = [_url(each) for each in list(answer.get("urls", ()))[:MOST_URLS] if isinstance(each, Mapping)]
     return {"urls": urls, "is_whole": bool(answer.get("is_whole", True))}
 
@@ -205,7 +169,7 @@ def _answer(row: JobCommand) -> QueueAnswer:
         outcome=row.outcome,
         urls=[QueuedUrl(**each) for each in answer.get("urls", ())],
         is_whole=bool(answer.get("is_whole", True)),
-        history=UrlHistoryView.model_validate(answer["history"]) if answer.get("history") else None,
+        history=UrlHistory.model_validate(answer["history"]) if answer.get("history") else None,
     )
 
 

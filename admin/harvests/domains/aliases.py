@@ -13,7 +13,7 @@ from admin.harvests.domains.lookup import find_domain, listed_names
 from admin.harvests.input_checks import count_up_to_limit
 from admin.models.domain_tables import Domain
 from admin.models.errors import IllegalState, InvalidInput, Problem
-from admin.models.operation import InputModel, OutputModel, Page, checked_limit
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit, pair_after
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
@@ -152,8 +152,7 @@ def list_aliases(
         query = query.where(Domain.alias_since <= until)
     total = None if after else count_up_to_limit(transaction, query)
     if after:
-        since, number = _cursor(after)
-        query = query.where(tuple_(Domain.alias_since, Domain.id) > tuple_(since, number))
+        query = query.where(tuple_(Domain.alias_since, Domain.id) > tuple_(*pair_after(after)))
     target = aliased(Domain)
     size = checked_limit(limit)
     rows = transaction.session.execute(
@@ -165,13 +164,6 @@ def list_aliases(
     items = [_view(transaction, domain, of) for domain, of in rows[:size]]
     last = rows[size - 1][0] if len(rows) > size else None
     return Page(items=items, next=f"{last.alias_since}-{last.id}" if last is not None else None, total=total)
-
-
-def _cursor(after: str) -> tuple[int, int]:
-    since, _, number = after.partition("-")
-    if not (since.isdecimal() and number.isdecimal() and len(after) < 40):
-        raise InvalidInput(Problem("after", f"{after[:50]!r} is no place in this list; take the `next` of a page"))
-    return int(since), int(number)
 
 
 def _view(transaction: Transaction, domain: Domain, target: Domain) -> AliasView:

@@ -20,7 +20,7 @@ from admin.harvests.input_checks import differences, note_problem, refuse
 from admin.models.domain_tables import CrawlerTrap, Domain, DomainOwner
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.job_tables import DomainHistory
-from admin.models.operation import InputModel, OutputModel, Page, checked_limit
+from admin.models.operation import InputModel, OutputModel, Page, numbered_page
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
@@ -190,15 +190,10 @@ def list_owners(transaction: Transaction, name: str, *, after: str = "", limit: 
     """List the owners of a domain, the present one first."""
     transaction.require(Right.READ)
     row = find_domain(transaction, name)
-    query = select(DomainOwner).where(DomainOwner.domain_id == row.id).order_by(DomainOwner.id.desc())
-    if after:
-        if not (after.isdecimal() and len(after) < 19):
-            raise InvalidInput(Problem("after", f"{after[:50]!r} is no place in this list; take the `next` of a page"))
-        query = query.where(DomainOwner.id < int(after))
-    size = checked_limit(limit)
-    rows = transaction.session.scalars(query.limit(size + 1)).all()
-    items = [OwnerView.model_validate(each) for each in rows[:size]]
-    return Page(items=items, next=str(rows[size - 1].id) if len(rows) > size else None)
+    query = select(DomainOwner).where(DomainOwner.domain_id == row.id)
+    return numbered_page(
+        transaction, query, DomainOwner.id, OwnerView.of_rows, after=after or None, limit=limit, newest_first=True
+    )
 
 
 def _owner(transaction: Transaction, row: Domain) -> DomainOwner | None:

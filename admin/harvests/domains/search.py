@@ -14,7 +14,7 @@ from admin.harvests.input_checks import count_up_to_limit
 from admin.models.domain_tables import Configuration, Domain, ExtendedField, ExtendedValue
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.job_tables import DomainHistory
-from admin.models.operation import OutputModel, Page, checked_limit
+from admin.models.operation import OutputModel, Page, checked_limit, number_after
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
@@ -186,9 +186,7 @@ def _with_value(transaction: Transaction, query: Select[Any], field: str, value:
 
 def _after(order: str, after: str) -> Any:
     if order == "newest":
-        if not (after.isdecimal() and len(after) < 19):
-            raise InvalidInput(Problem("after", f"{after[:50]!r} is no place in this list; take the `next` of a page"))
-        return Domain.id < int(after)
+        return Domain.id < number_after(after)
     if "\0" in after:
         raise InvalidInput(Problem("after", "the place has a NUL character; take the `next` of a page"))
     return Domain.name > after if order == "name" else Domain.name < after

@@ -125,7 +125,10 @@ def is_complete_before(past: PastDomain, limits: BudgetLimits, reading: Reading)
 
 
 def best_harvests(session: Session, configurations: Sequence[int]) -> dict[int, PastHarvest]:
-    """Return the best earlier harvest of each configuration that has one, by `expectations.best_of`'s rule."""
+    """Return the best earlier harvest of each configuration that has one.
+
+    The best harvest is the newest complete one; else the one with the most objects, of these the newest.
+    """
     is_complete = case((DomainHistory.stop_reason == StopReason.COMPLETE, 1), else_=0)
     rank = func.row_number().over(
         partition_by=DomainHistory.configuration_id,

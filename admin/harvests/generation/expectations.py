@@ -5,7 +5,6 @@ The formula is that of NetarchiveSuite. All divisions are those of Java: they cu
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from admin.models.base import NO_LIMIT
@@ -40,15 +39,6 @@ class Expectation:
 
     objects: int
     why: str
-
-
-def best_of(history: Iterable[PastHarvest]) -> PastHarvest | None:
-    """Return the newest complete harvest; else the one with the most objects, of these the newest."""
-    return max(
-        history,
-        key=lambda past: (past.is_complete, past.ended if past.is_complete else past.objects, past.ended),
-        default=None,
-    )
 
 
 def expected(

@@ -12,14 +12,14 @@ from typing import Any, Final
 from pydantic import Field
 from sqlalchemy import Select, func, select
 
-from admin.harvests.input_checks import checked_key, checked_number, contains, count_up_to_limit, note_problem, refuse
+from admin.harvests.input_checks import checked_key, contains, count_up_to_limit, note_problem, refuse
 from admin.harvests.named_rows import find_named, lock_named, new_name_problem
 from admin.harvests.schedules.dates import LAST_MOMENT, ScheduleRule, first_date, next_date, preview
 from admin.harvests.schedules.rules import MOST_RUNS, RuleInput, in_words, rule_of, rule_problems
 from admin.models.errors import IllegalState, Problem
 from admin.models.harvest_tables import Harvest, HarvestRun, Schedule, ScheduleEnd, TimeUnit
 from admin.models.moments import InputMoment
-from admin.models.operation import OutputModel, Page, checked_limit
+from admin.models.operation import OutputModel, Page, checked_limit, numbered_page
 from admin.models.time_zones import default_zone
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
@@ -221,16 +221,14 @@ def list_users(
     """Return the harvests that use a schedule, with their planned dates and those that the schedule gives now."""
     transaction.require(Right.READ)
     schedule = find_named(transaction, Schedule, ENTITY, name)
-    size = checked_limit(limit)
-    query = _users(schedule)
-    last = checked_number("after", after)
-    found = query.where(Harvest.id > last) if last is not None else query
-    rows = transaction.session.scalars(found.order_by(Harvest.id).limit(size + 1)).all()
-    rule = rule_of(schedule)
-    extra = _extra_runs(transaction, [each.id for each in rows[:size]])
-    items = [_user(transaction, rule, each, each.runs_made - extra.get(each.id, 0)) for each in rows[:size]]
-    following = str(rows[size - 1].id) if len(rows) > size else None
-    return Page(items=items, next=following, total=count_up_to_limit(transaction, query))
+    query, rule = _users(schedule), rule_of(schedule)
+
+    def views(rows: Sequence[Harvest]) -> list[ScheduleUser]:
+        extra = _extra_runs(transaction, [each.id for each in rows])
+        return [_user(transaction, rule, each, each.runs_made - extra.get(each.id, 0)) for each in rows]
+
+    found = numbered_page(transaction, query, Harvest.id, views, after=after, limit=limit)
+    return found.model_copy(update={"total": count_up_to_limit(transaction, query)})
 
 
 def _preview(

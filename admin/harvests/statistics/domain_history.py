@@ -10,10 +10,10 @@ from admin.csv_text import csv_bytes
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.input_checks import count_up_to_limit
 from admin.models.domain_tables import Configuration, Domain
-from admin.models.errors import InvalidInput, NotFound, Problem
+from admin.models.errors import NotFound
 from admin.models.harvest_tables import Harvest
 from admin.models.job_tables import DomainHistory, HarvestJob, StopReason
-from admin.models.operation import OutputModel, Page, checked_limit
+from admin.models.operation import OutputModel, Page, checked_limit, pair_after
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros, iso_date
 
@@ -75,7 +75,7 @@ def domain_history(
         query = query.where(DomainHistory.harvest_id == number)
     total = count_up_to_limit(transaction, query.with_only_columns(DomainHistory.id)) if not after else None
     if after:
-        query = query.where(tuple_(DomainHistory.ended, DomainHistory.id) < tuple_(*_mark(after)))
+        query = query.where(tuple_(DomainHistory.ended, DomainHistory.id) < tuple_(*pair_after(after)))
     size = checked_limit(limit)
     rows = transaction.session.execute(
         query.order_by(DomainHistory.ended.desc(), DomainHistory.id.desc()).limit(size + 1)
@@ -169,10 +169,3 @@ def _line(row: Row[*_Columns]) -> DomainHistoryLine:
         stop_reason=StopReason(result.stop_reason),
         ended=result.ended,
     )
-
-
-def _mark(after: str) -> tuple[int, int]:
-    ended, dash, number = after.partition("-")
-    if not (dash and ended.isascii() and number.isascii() and ended.isdecimal() and number.isdecimal()):
-        raise InvalidInput(Problem("after", f"{after[:100]!r} is no place in the history; use the `next` of a page"))
-    return int(ended[:18]), int(number[:18])

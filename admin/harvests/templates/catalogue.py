@@ -7,12 +7,12 @@ with, so that nothing here touches a job.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Select, func, select
 
-from admin.harvests.input_checks import checked_key, checked_number, contains, count_up_to_limit, note_problem, refuse
+from admin.harvests.input_checks import checked_key, contains, count_up_to_limit, note_problem, refuse
 from admin.harvests.named_rows import find_named, lock_named, new_name_problem
 from admin.harvests.templates.comparison import side_by_side, unified_difference, value_differences
 from admin.harvests.templates.data import (
@@ -36,7 +36,7 @@ from admin.models.domain_tables import Configuration, Domain
 from admin.models.errors import IllegalState, NotFound
 from admin.models.harvest_tables import Template, TemplateVersion
 from admin.models.job_tables import HarvestJob
-from admin.models.operation import Page, checked_limit
+from admin.models.operation import Page, checked_limit, number_after, numbered_page
 from admin.models.transaction import Right, Transaction
 
 ENTITY: Final = "template"
@@ -244,8 +244,7 @@ def list_versions(
         func.length(TemplateVersion.text).label("characters"),
     )
     query = select(*columns).where(TemplateVersion.template_id == template.id)
-    last = checked_number("after", after)
-    found = query.where(TemplateVersion.number < last) if last is not None else query
+    found = query.where(TemplateVersion.number < number_after(after)) if after is not None else query
     rows = transaction.session.execute(found.order_by(TemplateVersion.number.desc()).limit(size + 1)).all()
     items = [VersionLine.model_validate(row) for row in rows[:size]]
     following = str(items[-1].number) if len(rows) > size else None
@@ -304,13 +303,13 @@ def list_users(
     """Return the configurations that use a template, in the order in which they were made."""
     transaction.require(Right.READ)
     template = find_named(transaction, Template, ENTITY, name)
-    size = checked_limit(limit)
     query = _users(template)
-    last = checked_number("after", after)
-    found = query.where(Configuration.id > last) if last is not None else query
-    rows = transaction.session.scalars(found.order_by(Configuration.id).limit(size + 1)).all()
-    following = str(rows[size - 1].id) if len(rows) > size else None
-    return Page(items=_named(transaction, rows[:size]), next=following, total=count_up_to_limit(transaction, query))
+
+    def views(rows: Sequence[Configuration]) -> list[TemplateUser]:
+        return _named(transaction, rows)
+
+    found = numbered_page(transaction, query, Configuration.id, views, after=after, limit=limit)
+    return found.model_copy(update={"total": count_up_to_limit(transaction, query)})
 
 
 def present_version(transaction: Transaction, template_id: int) -> TemplateVersion:

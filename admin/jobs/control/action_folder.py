@@ -37,6 +37,7 @@ from archive.dates import now_micros, timestamp14
 from archive.files import replacement, sync_folder
 from frontier.definition.job import JobError, Seed
 from frontier.definition.scope import LINK_HOPS, Accepted, Candidate, Priority, Rejected, ScopeDecision
+from frontier.links.memory import SEEN_REASONS
 from frontier.queue import Frontier
 from frontier.queues.lines import numbered_lines
 
@@ -204,7 +205,7 @@ class ActionFolder:
         for decision in decisions:
             if isinstance(decision, Accepted):
                 result.outcomes["queued"] += 1
-            elif decision.reason == "seen":
+            elif decision.reason in SEEN_REASONS:
                 result.outcomes["known"] += 1
             else:
                 result.outcomes["refused"] += 1

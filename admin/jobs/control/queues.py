@@ -26,12 +26,13 @@ from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.definition.scope import Accepted, Candidate, Priority, Rejected
 from frontier.private_redis.server import running_url, start_redis
 from frontier.queue import Frontier
-from frontier.queues.desk import RestoredUrl
+from frontier.queues.desk import RestoredUrl, SeenBlock
 from frontier.queues.entry import EntryState, QueueEntry
 from frontier.queues.lines import (
     LONGEST_LINE,
     QueueHead,
     SeenMarks,
+    block_line,
     head_line,
     numbered_lines,
     read_line,
@@ -63,10 +64,11 @@ class HostContent:
 
 @dataclass(slots=True)
 class ExportCount:
-    """An export has written so many URLs by state, and so many fingerprints."""
+    """An export has written so many URLs by state, fingerprints, and blocks of a Bloom filter."""
 
     urls: Counter[str] = field(default_factory=Counter)
     seen: int = 0
+    blocks: int = 0
 
 
 @dataclass(slots=True)
@@ -82,6 +84,8 @@ class ImportCount:
     """URLs that are out of scope, by the reason."""
     seen: int = 0
     """New fingerprints."""
+    blocks: int = 0
+    """Blocks of a Bloom filter that were added to that of the job."""
     unusable: int = 0
     problems: list[tuple[int, str]] = field(default_factory=list)
     """The numbers of lines that can't be used, with the reasons."""
@@ -94,6 +98,8 @@ class ImportCount:
         parts += [f"{number} refused ({reason})" for reason, number in sorted(self.refused.items())]
         if self.seen:
             parts.append(f"{counted(self.seen, 'fingerprint')} added")
+        if self.blocks:
+            parts.append(f"{counted(self.blocks, 'block')} of the Bloom filter added")
         if self.unusable:
             parts.append(f"{counted(self.unusable, 'line')} can't be used")
         return ", ".join(parts)
@@ -169,6 +175,9 @@ def export(target: FoundJob, frontier: Frontier, path: Path, *, with_seen: bool)
         for marks in frontier.desk.seen() if with_seen else ():
             file.write(seen_line(marks))
             found.seen += len(marks)
+        for block in frontier.desk.seen_blocks() if with_seen else ():
+            file.write(block_line(block))
+            found.blocks += 1
     _note(target, "export", {"file": str(path.absolute())}, f"{counted(found.urls.total(), 'URL')} written")
     return found
 
@@ -189,10 +198,14 @@ def import_file(target: FoundJob, frontier: Frontier, path: Path, *, any_scope: 
                 match read_line(text):
                     case RestoredUrl() as url:
                         chunk.append(url)
-                    case SeenMarks(marks):
+                    case SeenMarks() | SeenBlock() as seen:
                         _restore(frontier, chunk, found, any_scope=any_scope)
                         chunk = []
-                        found.seen += frontier.desk.add_seen(marks)
+                        if isinstance(seen, SeenMarks):
+                            found.seen += frontier.desk.add_seen(seen.marks)
+                        else:
+                            frontier.desk.add_seen_block(seen)
+                            found.blocks += 1
                     case QueueHead():
                         pass
             except JobError as error:
@@ -264,6 +277,9 @@ def added(frontier: Frontier, urls: Sequence[str], *, priority: Priority, force:
                 answers.append(AddAnswer(url, "queued"))
             case Rejected(reason="seen"):
                 why = "it is queued or being visited" if force else "it is queued or was visited"
+                answers.append(AddAnswer(url, "known", why))
+            case Rejected(reason="perhaps-seen"):
+                why = "it was visited, or the Bloom filter of seen URLs is in error; --force visits the URL"
                 answers.append(AddAnswer(url, "known", why))
             case Rejected(reason=reason, rule=rule):
                 answers.append(AddAnswer(url, "refused", f"{reason} ({rule})" if rule else reason))

@@ -144,6 +144,8 @@ class CrawlStatus:
         since = f" since {self.since}" if self.since else ""
         yield f"{self.name} {self.state}{since}{f': {self.reason}' if self.reason else ''}"
         yield f"  {self.view['line']}"
+        if bloom := self.view.get("bloom"):
+            yield f"  seen test: {bloom}"
 
 
 def find(settings: Settings, name: str) -> FoundJob:
@@ -298,6 +300,7 @@ def _view_of(progress: JobProgress) -> dict[str, Any]:
         "bytes": progress.bytes,
         "renders": progress.renders.depth,
         "rendered": progress.renders.done,
+        "bloom": progress.bloom.text if progress.bloom else "",
     }
     return {**counts, "line": ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())}
 

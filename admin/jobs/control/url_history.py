@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from admin.jobs.progress.display import clock
+from admin.models.operation import OutputModel
 from admin.units import counted
 from archive.capture import Capture
 from archive.dates import iso_second
@@ -19,9 +19,8 @@ from frontier.reports import RevisitReport
 MOST_CAPTURES: Final = 50
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryCapture:
-    """A capture of the URL in the collection of the job."""
+class HistoryCapture(OutputModel):
+    """The output has a capture of a URL in the collection of the job."""
 
     time: str
     """The date in UTC, in ISO form."""
@@ -33,9 +32,8 @@ class HistoryCapture:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class UrlHistory:
-    """The history of a canonical URL of a job."""
+class UrlHistory(OutputModel):
+    """The output has the history of a URL of a job."""
 
     url: str
     state: str
@@ -52,9 +50,9 @@ class UrlHistory:
     unchanged_in_a_row: int
     digest: str
     """Eight bytes of the payload's digest in hexadecimal; empty when no payload is known."""
-    recent: tuple[str, ...]
+    recent: list[str]
     """The results of the last visits, oldest first: new, changed, unchanged or failed."""
-    captures: tuple[HistoryCapture, ...]
+    captures: list[HistoryCapture]
     """The newest captures, newest first."""
     problem: str
     """The reason why the captures could not be read; empty when they were."""
@@ -78,7 +76,7 @@ def url_history(frontier: Frontier, database_url: str, url: str) -> UrlHistory |
         changes=history.changes if history else 0,
         unchanged_in_a_row=history.unchanged if history else 0,
         digest=history.digest if history else "",
-        recent=tuple(result.word for result in history.results) if history else (),
+        recent=[result.word for result in history.results] if history else [],
         captures=captures,
         problem=problem,
     )
@@ -129,24 +127,24 @@ def _interval_reason(history: RevisitHistory, rules: RevisitRules) -> str:
             return f"the last visit had no payload, so that the interval became longer: {interval}"
 
 
-def _captures(database_url: str, collection: str, url: str) -> tuple[tuple[HistoryCapture, ...], str]:
+def _captures(database_url: str, collection: str, url: str) -> tuple[list[HistoryCapture], str]:
     try:
         with Captures(database_url) as index:
             found = index.nearest(collection, url, None, limit=MOST_CAPTURES)
     except CapturesError as error:
-        return (), f"the capture index was not asked: {error}"
+        return [], f"the capture index was not asked: {error}"
     newest = sorted((each for each in found if each.url == url), key=lambda each: each.date, reverse=True)
-    return tuple(_shown(each) for each in newest), ""
+    return [_shown(each) for each in newest], ""
 
 
 def _shown(capture: Capture) -> HistoryCapture:
     return HistoryCapture(
-        iso_second(capture.date),
-        capture.status or 0,
-        capture.kind,
-        capture.mime or "",
-        capture.filename,
-        capture.offset,
+        time=iso_second(capture.date),
+        status=capture.status or 0,
+        kind=capture.kind,
+        mime=capture.mime or "",
+        file=capture.filename,
+        offset=capture.offset,
     )
 
 

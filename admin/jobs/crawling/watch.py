@@ -72,6 +72,8 @@ class JobWatch:
         self._take_actions = take_actions
         self._seeds = seeds
         self._known_render_workers: int | None = None
+        self._is_overfull = False
+        """The Bloom filter has more URLs than it was made for, and a notice has said so."""
         self._lag = LagAlarm()
         self._refreshed = 0.0
         self._published = 0.0
@@ -137,6 +139,7 @@ class JobWatch:
             self._limit_seconds = self._frontier.reports.limit_of_seconds()
             self._note_requests()
             self._note_renders()
+            self._note_bloom()
             self._note_new_bytes()
             self._take_actions()
         except FrontierUnavailable as error:
@@ -188,6 +191,16 @@ class JobWatch:
             self._known_render_workers = wanted
             self._display.note(f"render workers: {counted(wanted, 'visit')} at a time")
             self._start_render_workers(wanted - known)
+
+    def _note_bloom(self) -> None:
+        """Warn once when the Bloom filter of the seen test has more URLs than it was made for."""
+        bloom = self.progress.bloom
+        if bloom is None or not bloom.is_overfull or self._is_overfull:
+            return
+        self._is_overfull = True
+        line = f"seen test: {bloom.text}; give the next run a larger seen.expected_urls"
+        log.warning("job %s: %s", self._frontier.name, line)
+        self._display.note(line)
 
     def _publish(self, view: View) -> None:
         """Store the view in Redis for `ghostfleet job status`, at most once a second."""

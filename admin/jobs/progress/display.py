@@ -64,6 +64,8 @@ class View:
     """All seeds of the job."""
     seeds_queued: int = 0
     """The seeds that were read from the list of seeds and queued."""
+    bloom: str = ""
+    """The state of the Bloom filter in a line; empty for a job whose seen test is exact."""
 
     @property
     def duplicate_share(self) -> float:
@@ -277,6 +279,7 @@ def _rows(view: View) -> list[tuple[str, str]]:
         *([("renders", renders_text(view))] if renders_text(view) else []),
         *([("seeds", seeds_text(view).removeprefix("seeds "))] if seeds_text(view) else []),
         *([("in files", f"{view.spilled:,} URLs of long queues")] if view.spilled else []),
+        *([("seen test", view.bloom)] if view.bloom else []),
         *([("restarts", str(view.restarts))] if view.restarts else []),
         *([("paused", f"for {clock(view.paused_seconds)} ({view.paused})")] if view.paused else []),
     ]

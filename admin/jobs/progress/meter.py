@@ -77,6 +77,7 @@ class Meter:
             renders_lag=renders_lag,
             seeds=seeds,
             seeds_queued=seeds_queued,
+            bloom=progress.bloom.text if progress.bloom else "",
         )
 
     def _rate(self, urls: int) -> float:

@@ -21,7 +21,7 @@ from archive.url import host_of
 from frontier.definition.job import Limits
 from frontier.definition.quotas import reached_text
 from frontier.definition.scope import CHAINS, MAX_CHAIN, MAX_LISTS, REDIRECT_CHAIN
-from frontier.lease import JobProgress, RenderProgress
+from frontier.lease import BloomProgress, JobProgress, RenderProgress
 from frontier.reports import HostReport, RejectedSeed, SeedFacts, SeedReport
 
 _ASIDE: Final = (HostState.LIMIT, HostState.FAILING, HostState.ASIDE)
@@ -158,7 +158,8 @@ def decide_ending(
         *_render_lines(renders),
     )
     state, reason = _state(queued, facts, limits, totals, hosts, missing, interrupted=interrupted)
-    return JobEnding(state, reason, seeds, hosts, left, (*missing, *ghost_lines(tally)), facts.switched_off)
+    further = (*ghost_lines(tally), *_bloom_lines(progress.bloom))
+    return JobEnding(state, reason, seeds, hosts, left, (*missing, *further), facts.switched_off)
 
 
 def is_time_limit(state: JobState, reason: str) -> bool:
@@ -376,6 +377,15 @@ def _url_lines(progress: JobProgress) -> Iterator[str]:
         yield f"{counted(progress.lost, 'queued URL')} lost with the files of long queues; they were not visited"
     if count := progress.rejected.get("too-many-links", 0):
         yield f"{counted(count, 'link')} not followed: their pages have more links than max_links allows"
+
+
+def _bloom_lines(bloom: BloomProgress | None) -> Iterator[str]:
+    """Yield one line with the URLs that a Bloom filter has hidden. This is an estimate, so that it is no gap."""
+    if bloom is not None and (dropped := round(bloom.dropped)):
+        yield (
+            f"about {counted(dropped, 'URL')} not visited: the Bloom filter of the seen test took them for seen ones,"
+            f" with about {bloom.urls:,} of {bloom.expected_urls:,} expected URLs"
+        )
 
 
 def _chain_lines(progress: JobProgress) -> Iterator[str]:

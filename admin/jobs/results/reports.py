@@ -91,6 +91,8 @@ def frontier_report(facts: JobFacts) -> Iterator[str]:
         if progress.revisits:
             yield f"to be visited again: {progress.revisits}"
         yield from render_lines(progress.renders)
+        if progress.bloom:
+            yield f"seen test: {progress.bloom.text}"
         for reason, count in sorted(progress.rejected.items()):
             if reason == SLOW_PATTERN:
                 yield f"patterns passed over, as their search took too long: {count}"
@@ -155,6 +157,7 @@ def _counts(progress: JobProgress, ending: JobEnding) -> dict[str, Any]:
         "revisits": progress.revisits,
         "rejected": dict(progress.rejected),
         "renders": asdict(progress.renders) if progress.renders.is_used else None,
+        "bloom": asdict(progress.bloom) if progress.bloom else None,
     }
 
 

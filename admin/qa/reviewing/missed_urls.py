@@ -11,7 +11,7 @@ from pydantic import Field
 from admin.collections.browsing.index import OpenIndex, index_of
 from admin.collections.reader_misses import ReaderMiss, read_misses
 from admin.models.errors import IllegalState, InvalidInput, Problem
-from admin.models.operation import InputModel, OutputModel, Page, number_after
+from admin.models.operation import InputModel, OutputModel, Page, checked_limit, number_after
 from admin.models.qa_tables import QaRepair, RepairPart
 from admin.models.transaction import Right, Transaction
 from admin.qa.judging.captured_page import is_archived
@@ -47,8 +47,7 @@ def list_missed(
     Raises NotFound and InvalidInput.
     """
     transaction.require(Right.READ)
-    if not 1 <= limit <= _MOST_LISTED:
-        raise InvalidInput(Problem("limit", f"{limit} is no number of items; use 1 to {_MOST_LISTED:,}"))
+    limit = checked_limit(limit, _MOST_LISTED)
     start = 0 if after is None else number_after(after)
     with index_of(transaction.settings, collection) as index:
         found = list(islice(_missing(transaction, index, collection, start), limit + 1))

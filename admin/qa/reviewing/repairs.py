@@ -12,7 +12,7 @@ from pydantic import Field
 from sqlalchemy import select
 
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import InputModel, OutputModel, Page, checked_limit, number_after
+from admin.models.operation import InputModel, OutputModel, Page, numbered_page
 from admin.models.qa_tables import OVER, QaPage, QaPageState, QaRepair, QaState, RepairPart
 from admin.models.transaction import Right, Transaction
 from admin.qa import leases
@@ -118,15 +118,12 @@ def list_repairs(
 ) -> Page[RepairView]:
     """Return repairs, the newest first. Raises InvalidInput."""
     transaction.require(Right.READ)
-    limit = checked_limit(limit)
-    query = select(QaRepair).order_by(QaRepair.id.desc()).limit(limit + 1)
+    query = select(QaRepair)
     if collection:
         query = query.where(QaRepair.collection == collection)
-    if after is not None:
-        query = query.where(QaRepair.id < number_after(after))
-    rows = list(transaction.session.scalars(query))
-    items = [RepairView.model_validate(row) for row in rows[:limit]]
-    return Page(items=items, next=str(items[-1].id) if len(rows) > limit else None)
+    return numbered_page(
+        transaction, query, QaRepair.id, RepairView.of_rows, after=after, limit=limit, newest_first=True
+    )
 
 
 def show(transaction: Transaction, repair: int) -> RepairDetails:

@@ -10,11 +10,21 @@ const pen = canvas.getContext('2d', {alpha: false});
 const MOVES_EVERY = 40;
 let socket, size = {w: 1280, h: 800, top: 0}, move = null, wheel = null, lastMove = 0, clicks = {at: 0, count: 0, x: 0, y: 0};
 let active = null, isFirst = Boolean(screen.dataset.url);
-const lastUrl = `screen ${location.pathname}`; // the key of the last page, which a browser that starts again opens
+const lastUrlKey = `screen ${location.pathname}`;
+let lastUrl = null; // the last page, which a browser that starts again opens
 let composing = false, tries = 0, isOver = false, zoom = 1, isPhone = false, drawing = 0;
 
 const send = message => { if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message)); };
 const say = text => { note.textContent = text; };
+
+function keep(url) {
+  lastUrl = url;
+  try { sessionStorage.setItem(lastUrlKey, url); } catch { /* storage is closed or full; this page loaded again knows no URL */ }
+}
+function kept() {
+  if (lastUrl) return lastUrl;
+  try { return sessionStorage.getItem(lastUrlKey); } catch { return null; }
+}
 
 function connect() {
   const url = new URL(screen.dataset.socket, location.href);
@@ -24,8 +34,8 @@ function connect() {
   socket.onopen = () => {
     tries = 0;
     say('');
-    const url = (isFirst && screen.dataset.url) || sessionStorage.getItem(lastUrl) || 'about:blank';
-    sessionStorage.setItem(lastUrl, url);
+    const url = (isFirst && screen.dataset.url) || kept() || 'about:blank';
+    keep(url);
     send({t: 'begin', url, open: isFirst});
     if (isFirst) history.replaceState(history.state, '', location.pathname); // this page loaded again opens nothing
     isFirst = false;
@@ -108,7 +118,7 @@ function showTabs(tabs) {
     return box;
   }));
   active = tabs.find(tab => tab.on) ?? null;
-  if (/^https?:/.test(active?.url)) sessionStorage.setItem(lastUrl, active.url);
+  if (/^https?:/.test(active?.url)) keep(active.url);
   if (active && document.activeElement !== address) address.value = active.url === 'about:blank' ? '' : active.url;
 }
 

@@ -33,8 +33,23 @@ tools => {
   const names = element => `${element.id} ${element.getAttribute('class') || ''} ${element.getAttribute('name') || ''} `
     + (element.getAttribute('href') || '').slice(0, 500);
 
+  /* Click on nothing in the windows of a consent platform, which has its answer. */
+  let leftAlone = '';
+  tools.leaveAlone = selectors => {
+    leftAlone = selectors.filter(selector => {
+      try { return document.querySelector(selector) || true; } catch { return false; /* The browser does not know the selector. */ }
+    }).join();
+  };
+  const isLeftAlone = element => {
+    for (let node = leftAlone && element; node; node = node.getRootNode().host) {
+      const found = node.closest(leftAlone);
+      if (found && found !== document.body && found !== document.documentElement) return true;
+    }
+    return false;
+  };
+
   // A control that opens something is harmless, and so is a long text, such as a question about deleting.
-  const isForbidden = (element, label, kind = 'button') => kind !== 'toggle'
+  const isForbidden = (element, label, kind = 'button') => isLeftAlone(element) || kind !== 'toggle'
     && ((label.split(' ').length <= 5 && FORBIDDEN.test(label)) || FORBIDDEN_NAME.test(names(element)));
   const fragmentOf = element => {
     const url = new URL(element.href, location.href);

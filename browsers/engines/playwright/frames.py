@@ -14,13 +14,18 @@ from playwright.async_api import Error, Frame
 
 from browsers.engines.binding_calls import MAX_CALLS, MAX_ERROR
 from browsers.engines.interface import Binding, EngineError, EngineLost, FrameGone, Point, ScriptFailed, World
+from browsers.engines.page_json import TO_JSON
 from browsers.engines.playwright.errors import is_of_frame, is_of_page
 
-_CALL: Final = """async argument => {
+_CALL: Final = (
+    """async argument => {
   const value = await (%s)(JSON.parse(argument));
   if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(value + ' is no JSON');
-  return JSON.stringify(value);
+  return """
+    + TO_JSON
+    + """(value);
 }"""
+)
 
 
 class PlaywrightFrame:

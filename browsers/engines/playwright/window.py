@@ -25,6 +25,7 @@ from browsers.engines.interface import (
     Point,
     WindowOptions,
 )
+from browsers.engines.playwright.cookies import cookie_of, parameter_of
 from browsers.engines.playwright.errors import is_of_page, navigation_reason
 from browsers.engines.playwright.frames import PlaywrightBindings, PlaywrightFrame
 from browsers.engines.playwright.network import PlaywrightRequests
@@ -92,7 +93,7 @@ class PlaywrightWindow:
         context.on("page", self._on_page)
         try:
             if options.cookies:
-                await context.add_cookies([_cookie_parameter(cookie) for cookie in options.cookies])
+                await context.add_cookies([parameter_of(cookie) for cookie in options.cookies])
             await self._add_scripts()
             page = self._own_page = await context.new_page()
             page.on("crash", lambda _: self._on_crash())
@@ -294,19 +295,7 @@ class PlaywrightWindow:
     async def cookies(self) -> Sequence[BrowserCookie]:
         """Return all cookies of the context."""
         found = await self._do(self._context.cookies())
-        return [
-            BrowserCookie(
-                each["name"],
-                each["value"],
-                each["domain"],
-                each["path"],
-                each["expires"],
-                each["httpOnly"],
-                each["secure"],
-                each.get("sameSite", ""),
-            )
-            for each in found
-        ]
+        return [cookie_of(each) for each in found]
 
     async def leave(self) -> None:
         """Close the window. Its cache can't be kept: Playwright closes pages, but not the workers of a context."""
@@ -357,17 +346,3 @@ class PlaywrightWindow:
 
 
 _UNAUTHORIZED: Final = 401
-
-
-def _cookie_parameter(cookie: BrowserCookie) -> Any:
-    """Return the cookie as `BrowserContext.add_cookies` takes it."""
-    found: dict[str, Any] = {
-        "name": cookie.name,
-        "value": cookie.value,
-        "domain": cookie.domain,
-        "path": cookie.path,
-        "expires": cookie.expires,
-        "httpOnly": cookie.http_only,
-        "secure": cookie.secure,
-    }
-    return found | ({"sameSite": cookie.same_site} if cookie.same_site else {})

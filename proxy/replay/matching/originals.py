@@ -22,8 +22,8 @@ _KINDS: Final[tuple[RecordKind, ...]] = ("response", "revisit", "resource", "con
 _NOT_MODIFIED: Final = 304
 
 
-class OriginalIndex(Protocol):
-    """The finder needs this part of `dedupdb.captures.capture_index.Captures`."""
+class NearestCaptures(Protocol):
+    """An index finds the captures of a URL that are nearest to a date, as `dedupdb.captures.capture_index` does."""
 
     def nearest(
         self,
@@ -37,6 +37,10 @@ class OriginalIndex(Protocol):
         limit: int,
     ) -> list[Capture]:
         """Return at most `limit` captures of these kinds of that URL by one of the methods, best first."""
+
+
+class OriginalIndex(NearestCaptures, Protocol):
+    """The finder needs this part of `dedupdb.captures.capture_index.Captures`."""
 
     def by_record(self, collection: str, record_id: str) -> Capture | None:
         """Return one capture by its record's id."""

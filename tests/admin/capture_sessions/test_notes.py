@@ -111,5 +111,5 @@ def test_what_ends_no_page_of_a_list_is_refused(transaction: Transaction, after:
         lambda: qa_sessions.list_sessions(transaction, after=after),
         lambda: repairs.list_repairs(transaction, after=after),
     ):
-        with pytest.raises(InvalidInput, match="end of a page"):
+        with pytest.raises(InvalidInput, match="no place in this list"):
             listed()

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from support.archive.signatures import is_signed_by
 
-from archive.wacz.signature import SigningKey, SigningKeyError, is_signed_by
+from archive.wacz.signature import SigningKey, SigningKeyError
 
 
 def pem(curve: ec.EllipticCurve) -> bytes:

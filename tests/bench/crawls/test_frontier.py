@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench.crawls.frontier import measure, measure_servers, servers_table, table
+from frontier.definition.job import SeenRules
 
 
 def test_a_small_queue_is_filled_and_emptied() -> None:
@@ -12,13 +13,17 @@ def test_a_small_queue_is_filled_and_emptied() -> None:
     assert found.claim_p99_ms >= found.claim_p50_ms > 0
     assert min(found.queued_bytes, found.seen_bytes) > 0
     assert found.idle_bytes > 0 < found.restart_seconds
-    assert table(found).row_count == 11
+    assert found.test_bytes > 0 <= found.known_micros
+    assert table(found).row_count == 13
 
 
 def test_a_queue_is_emptied_in_batches_beside_hosts_that_wait() -> None:
-    found = measure(20, 200, 2, print, batch=8, waiting=50)
+    rules = SeenRules(method="bloom", expected_urls=1_000)
+    found = measure(20, 200, 2, print, batch=8, waiting=50, rules=rules)
     assert (found.batch, found.waiting) == (8, 50)
     assert found.pairs_per_second > 0
+    assert found.test_bytes > 0
+    assert len(table(found, bloom=found).columns) == 3
 
 
 def test_the_costs_of_a_job_over_three_slots_are_told_by_server(redis_url: str) -> None:

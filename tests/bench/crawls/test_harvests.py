@@ -29,6 +29,7 @@ def test_a_database_that_has_domains_is_left_alone(tmp_path: Path) -> None:
     assert "the database has domains already; give the bench an empty one" in again.output
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_pages_are_measured_on_a_filled_database(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'admin.db'}"

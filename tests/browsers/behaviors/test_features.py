@@ -18,6 +18,18 @@ pytestmark = pytest.mark.browser
 PARTS = {"frame-scrolled", "frame-watched", "opened"}
 """Pages that others embed or open."""
 FEATURES = sorted({path.stem for path in PAGES.glob("*.html")} - PARTS)
+QUICK = frozenset(
+    (
+        *("accordion", "details", "tabs", "css-tabs", "carousel", "tree-icons", "shadow-button", "frame-click"),
+        *("load-more", "next-button", "pagination", "inner-box", "wheel", "frame-scroll", "scroll-again"),
+        *("consent-label", "consent-reload", "consent-shadow", "age-window", "dialog", "popup", "new-window"),
+        *("hover-script", "hover-style", "drag", "double-click", "keys", "press", "first-move"),
+        *("get-form", "script-form", "select", "list-fetched", "push-state", "navigation-api", "download"),
+        *("media", "play-button", "late-timer", "visibility", "never", "observer", "drawn-later"),
+    )
+)
+"""Pages of each kind of behaviour; the others, which vary a kind, run with --slow."""
+assert set(FEATURES) > QUICK
 LIMITS: dict[str, Any] = {"page_seconds": 90, "load_seconds": 15, "close_seconds": 20, "sandbox": False}
 
 
@@ -34,7 +46,9 @@ def ghost(_fleet: Fleet) -> Iterator[Ghost]:
     visitor.close()
 
 
-@pytest.mark.parametrize("name", FEATURES)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FEATURES]
+)
 def test_a_visit_fetches_what_stands_behind_the_feature(
     ghost: Ghost, fleet: Fleet, site: FeatureSite, name: str
 ) -> None:

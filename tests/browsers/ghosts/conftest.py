@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -56,14 +55,12 @@ def fleet(engine_fleet: Fleet) -> Fleet:
     return engine_fleet
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests with Firefox."""
-    for item in items:
-        if Path(__file__).parent not in item.path.parents or not isinstance(item, pytest.Function):
-            continue
-        if getattr(item, "callspec", None) is None or item.callspec.params.get("engine") in (None, "chromium"):
-            continue
-        if not any(item.originalname.startswith(name) for name in QUICK):
-            item.add_marker(pytest.mark.slow)
-        if reason := GAPS.get(item.originalname) or GAPS.get(item.name):
-            item.add_marker(pytest.mark.xfail(strict=True, reason=reason))
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the tests with Firefox and Playwright, and those that fail with them."""
+    callspec = getattr(item, "callspec", None)
+    if not isinstance(item, pytest.Function) or callspec is None or callspec.params.get("engine") in (None, "chromium"):
+        return
+    if not any(item.originalname.startswith(name) for name in QUICK):
+        item.add_marker(pytest.mark.slow)
+    if reason := GAPS.get(item.originalname) or GAPS.get(item.name):
+        item.add_marker(pytest.mark.xfail(strict=True, reason=reason))

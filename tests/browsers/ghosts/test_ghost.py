@@ -363,7 +363,7 @@ def test_no_other_authority_is_trusted(fleet: Fleet, garden: GardenSite) -> None
         ("http://127.0.1.9:9/", -7, "unfetchable"),
         ("http://127.0.1.9:4444/", -2, "refused"),
         ("http://nowhere.invalid/", -6, "dns"),
-        ("https://nowhere.invalid/", -6, "dns"),
+        pytest.param("https://nowhere.invalid/", -6, "dns", marks=pytest.mark.slow),
     ],
 )
 def test_failures_of_the_site_have_heritrix_codes(ghost: Ghost, fleet: Fleet, url: str, code: int, error: str) -> None:
@@ -404,7 +404,10 @@ def test_a_redirect_loop_is_its_status(ghost: Ghost, fleet: Fleet, origin: RawOr
     assert "redirect-chain" in visit.annotations
 
 
-@pytest.mark.parametrize("kind", ["script", "header", "both"])
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param("script", marks=pytest.mark.slow), pytest.param("header", marks=pytest.mark.slow), "both"],
+)
 def test_a_page_that_goes_on_to_ever_new_addresses_is_left(ghost: Ghost, fleet: Fleet, kind: str) -> None:
     def routes(asked: Asked) -> Routed | None:
         number = int(asked.path[1:]) if asked.path[1:].isdigit() else -1
@@ -427,14 +430,16 @@ def test_a_page_that_goes_on_to_ever_new_addresses_is_left(ghost: Ghost, fleet: 
     ("step", "code", "content_type"),
     [
         (document(b"hello", "text/plain"), 200, "text/plain"),
-        (document(PNG, "image/png"), 200, "image/png"),
+        pytest.param(document(PNG, "image/png"), 200, "image/png", marks=pytest.mark.slow),
         (document(b"%PDF-1.4\n", "application/pdf"), 200, "application/pdf"),
-        (document(b"PK" * 4000, "application/zip"), 200, "application/zip"),
-        (document(b"<urlset/>", "application/xml"), 200, "application/xml"),
+        pytest.param(document(b"PK" * 4000, "application/zip"), 200, "application/zip", marks=pytest.mark.slow),
+        pytest.param(document(b"<urlset/>", "application/xml"), 200, "application/xml", marks=pytest.mark.slow),
         (Send(b"HTTP/1.1 204 No Content\r\n\r\n"), 204, ""),
         (page("gone", status="404 Not Found"), 404, "text/html"),
         (page("who?", status="401 No", headers='WWW-Authenticate: Basic realm="x"\r\n'), 401, "text/html"),
-        (page("busy", status="503 Busy", headers="Retry-After: 9\r\n"), 503, "text/html"),
+        pytest.param(
+            page("busy", status="503 Busy", headers="Retry-After: 9\r\n"), 503, "text/html", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_documents_of_all_kinds_are_recorded_with_their_status(
@@ -456,15 +461,18 @@ def test_documents_of_all_kinds_are_recorded_with_their_status(
         "onbeforeunload = event => { event.preventDefault(); return 'stay' }",
         "for (let i = 0; i < 20; i++) window.open('/pop' + i)",
         "for (let i = 20; i--;) Object.assign(document.createElement('a'), {href: '/z' + i, download: 1}).click()",
-        "location.href = 'file:///etc/passwd'",
+        pytest.param("location.href = 'file:///etc/passwd'", marks=pytest.mark.slow),
         "location.href = 'chrome://crash'",
-        "location.href = 'mailto:a@b.test'",
+        pytest.param("location.href = 'mailto:a@b.test'", marks=pytest.mark.slow),
         'document.body.innerHTML += \'<iframe src="foo:bar"></iframe><iframe src="view-source:http://a/"></iframe>\'',
-        "navigator.geolocation.getCurrentPosition(() => {}); Notification.requestPermission()",
+        pytest.param(
+            "navigator.geolocation.getCurrentPosition(() => {}); Notification.requestPermission()",
+            marks=pytest.mark.slow,
+        ),
         "new EventSource('/events')",
-        "new WebSocket('ws://' + location.host + '/socket')",
+        pytest.param("new WebSocket('ws://' + location.host + '/socket')", marks=pytest.mark.slow),
         "window.close()",
-        "throw new Error('x')",
+        pytest.param("throw new Error('x')", marks=pytest.mark.slow),
     ],
 )
 def test_pages_that_misbehave_are_visited_all_the_same(

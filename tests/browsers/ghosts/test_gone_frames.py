@@ -55,7 +55,13 @@ def ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
 
 @pytest.mark.parametrize(
     ("script", "site"),
-    [(REMOVED, ""), (REMOVED, "another"), (REPLACED, "another"), (WRITTEN, "another"), (WORKERS, "")],
+    [
+        pytest.param(REMOVED, "", marks=pytest.mark.slow),
+        (REMOVED, "another"),
+        pytest.param(REPLACED, "another", marks=pytest.mark.slow),
+        (WRITTEN, "another"),
+        (WORKERS, ""),
+    ],
     ids=["removed", "removed-of-another-site", "replaced", "written", "workers"],
 )
 def test_requests_of_what_a_page_removed_hold_no_visit(

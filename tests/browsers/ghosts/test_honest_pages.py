@@ -31,17 +31,27 @@ def ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
     ("annotation", "shown"),
     [
         ("page:waf:cloudflare", page("<h1>Checking</h1>", head="<title>Just a moment...</title>", status="403 No")),
-        ("page:captcha:hcaptcha", page("Please confirm <div class='h-captcha' style='width:9px;height:9px'></div>")),
-        ("page:rate-limit:429", page("Slow down", status="429 Too Many Requests", headers="Retry-After: 1\r\n")),
+        pytest.param(
+            "page:captcha:hcaptcha",
+            page("Please confirm <div class='h-captcha' style='width:9px;height:9px'></div>"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "page:rate-limit:429",
+            page("Slow down", status="429 Too Many Requests", headers="Retry-After: 1\r\n"),
+            marks=pytest.mark.slow,
+        ),
         ("page:soft-404:title", page("Sorry", head="<title>Page not found</title>")),
         ("page:consent-wall:covered", page(f"{ARTICLE}<div style='{WALL}'><p>We value your privacy</p></div>")),
-        (
+        pytest.param(
             "page:consent-wall:covered",
             page(f"{ARTICLE}<div style='{WALL}'></div><dialog open style='{WALL};margin:auto'>Cookies?</dialog>"),
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             "page:consent-wall:covered",
             page(f"{ARTICLE}<iframe style='{WALL};width:100%;height:100%' title='Consent Message'></iframe>"),
+            marks=pytest.mark.slow,
         ),
         (
             "page:consent-wall:covered",
@@ -85,11 +95,14 @@ def test_a_page_that_leads_to_a_login_is_flagged_and_a_login_page_is_not(
     "body",
     [
         f"{ARTICLE}<div style='position:fixed;bottom:0;left:0;right:0;height:80px'>We use cookies</div>",
-        f"<div style='position:fixed;inset:0;overflow:auto'>{ARTICLE}<footer>Cookies</footer></div>",
-        f"{ARTICLE}<div style='{WALL}'>Subscribe to the newsletter</div>",
+        pytest.param(
+            f"<div style='position:fixed;inset:0;overflow:auto'>{ARTICLE}<footer>Cookies</footer></div>",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(f"{ARTICLE}<div style='{WALL}'>Subscribe to the newsletter</div>", marks=pytest.mark.slow),
         "<canvas width=300 height=300></canvas><script>"
         "document.querySelector('canvas').getContext('2d').fillRect(9, 9, 99, 99)</script>",
-        f"{ARTICLE}<form>Comment as <input type=password></form>",
+        pytest.param(f"{ARTICLE}<form>Comment as <input type=password></form>", marks=pytest.mark.slow),
     ],
     ids=["cookie bar", "page in a fixed box", "newsletter", "drawing", "comment form"],
 )

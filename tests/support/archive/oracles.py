@@ -71,14 +71,6 @@ def fastwarc_zstd_kinds(path: Path) -> list[str]:
     return done.stdout.split()
 
 
-def warcio_payload(path: Path, offset: int) -> bytes:
-    """The payload of the record there, as warcio gives it to those who replay."""
-    with path.open("rb") as stream:
-        stream.seek(offset)
-        record = next(iter(ArchiveIterator(stream)))
-        return bytes(record.content_stream().read())
-
-
 def write_with_warcio(path: Path) -> None:
     """A WARC as warcio writes it: warcinfo, response, request."""
     with path.open("wb") as file, warnings.catch_warnings():

@@ -43,6 +43,7 @@ _MODULES: Final = (
     "admin.collections.tasks.work",
     "support.admin.scheduler_process",
     "support.processes.supervised_child",
+    "support.proxy.proxy_process",
 )
 _LIMITS: Final = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_AS, resource.RLIMIT_CORE)
 _MESSAGE_BYTES: Final = 100_000

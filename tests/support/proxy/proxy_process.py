@@ -27,6 +27,7 @@ from support.archive.warc_reader import Stored
 from support.places import ROOT, TESTS
 from support.proxy.running_proxy import RunningProxy
 
+_MODULE = "support.proxy.proxy_process"
 ADDRESS = "127.0.1.61"
 """Of the origins of the room's tests."""
 
@@ -52,7 +53,7 @@ class ProxyProcess(RunningProxy):
             for listener in (main, control):
                 listener.bind(("127.0.0.1", 0))
             self._process = subprocess.Popen(
-                [sys.executable, "-P", __file__, str(main.fileno()), str(control.fileno()), self._redis_url],
+                [sys.executable, "-P", "-m", _MODULE, str(main.fileno()), str(control.fileno()), self._redis_url],
                 env={**os.environ, **self.settings.for_child(), "PYTHONPATH": f"{ROOT}{os.pathsep}{TESTS}"},
                 pass_fds=(main.fileno(), control.fileno()),
                 stdout=subprocess.PIPE,

@@ -15,7 +15,7 @@ from admin.harvests.statistics.domain_history import (
     domain_totals,
 )
 from admin.models.transaction import Right
-from admin.web.charts import Bar, BarChart
+from admin.web.charts import BarChart, Yield, charts_of_work
 from admin.web.formats import date_text
 from admin.web.page import needs, page, reading, visitor
 from admin.web.pages.domains.domain import BLUEPRINT
@@ -41,20 +41,13 @@ def _charts(lines: Sequence[DomainHistoryLine]) -> list[BarChart]:
     if len(lines) < 2:
         return []
     zone = visitor().zone
-
-    def bar(each: DomainHistoryLine, *parts: int) -> Bar:
-        date = date_text(each.ended, zone)
-        return Bar(f"job {each.job_id}", date[:10], f"Job {each.job_id}, {date}", parts)
-
-    return [
-        BarChart("Objects of each job", [bar(each, each.objects) for each in lines]),
-        BarChart(
-            "Bytes of each job",
-            [bar(each, each.new_bytes, each.known_bytes) for each in lines],
-            ("new", "known"),
-            "bytes",
-        ),
-    ]
+    return charts_of_work(
+        "job",
+        [
+            Yield(each.job_id, date_text(each.ended, zone), each.objects, (each.new_bytes, each.known_bytes))
+            for each in lines
+        ],
+    )
 
 
 @BLUEPRINT.get("/<name>/statistics.csv", endpoint="statistics_csv")

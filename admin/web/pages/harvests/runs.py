@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 from admin.harvests.definitions import definition, listing
 from admin.harvests.definitions.listing import RunView
 from admin.models.transaction import Right
-from admin.web.charts import Bar, BarChart
+from admin.web.charts import BarChart, Yield, charts_of_work
 from admin.web.formats import date_text
 from admin.web.page import needs, page, reading, visitor
 from admin.web.pages.harvests.harvest import BLUEPRINT
@@ -31,17 +31,15 @@ def _charts(runs: Sequence[RunView]) -> list[BarChart]:
     if len(runs) < 2:
         return []
     zone = visitor().zone
-
-    def bar(each: RunView, *parts: int) -> Bar:
-        date = date_text(each.started, zone)
-        return Bar(f"run {each.number}", date[:10], f"Run {each.number}, {date}", parts)
-
-    return [
-        BarChart("Objects of each run", [bar(each, each.objects) for each in runs]),
-        BarChart(
-            "Bytes of each run",
-            [bar(each, each.new_bytes, max(each.bytes - each.new_bytes, 0)) for each in runs],
-            ("new", "known"),
-            "bytes",
-        ),
-    ]
+    return charts_of_work(
+        "run",
+        [
+            Yield(
+                each.number,
+                date_text(each.started, zone),
+                each.objects,
+                (each.new_bytes, max(each.bytes - each.new_bytes, 0)),
+            )
+            for each in runs
+        ],
+    )

@@ -14,10 +14,11 @@ from browsers.engines.binding_calls import ANSWER, BindingCalls
 from browsers.engines.firefox.bidi.connection import BidiChannel
 from browsers.engines.firefox.bidi.frames import SANDBOX, FirefoxFrame
 from browsers.engines.interface import Binding, World
+from browsers.engines.page_json import TO_JSON
 
 _SCRIPT: Final = """
 send => {
-  const waiting = new Map(), {parse, stringify} = JSON;
+  const waiting = new Map(), {parse} = JSON, stringify = %(to_json)s;
   let last = 0;
   for (const name of %(names)s) {
     globalThis[name] = value => new Promise((resolve, reject) => {
@@ -52,7 +53,7 @@ class ChannelBindings:
             if names:
                 sandbox = {"sandbox": SANDBOX} if world is World.ISOLATED else {}
                 argument = {"type": "channel", "value": {"channel": channel, "ownership": "none"}}
-                source = _SCRIPT % {"answer": ANSWER, "names": json.dumps(names)}
+                source = _SCRIPT % {"answer": ANSWER, "names": json.dumps(names), "to_json": TO_JSON}
                 found.append({"functionDeclaration": source, "arguments": [argument], **sandbox})
         return found
 

@@ -8,26 +8,36 @@ from typing import Any, Final
 
 from browsers.engines.firefox.bidi.connection import BidiChannel
 from browsers.engines.interface import EngineError, EngineLost, FrameGone, Point, ScriptFailed, World
+from browsers.engines.page_json import TO_JSON
 
 SANDBOX: Final = "ghostfleet"
 """Name of our isolated JavaScript world."""
 _MAX_ERROR: Final = 500
-_CALL: Final = """
+_CALL: Final = (
+    """
 async told => {
   const value = await (%s)(JSON.parse(told));
   if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(value + ' is no JSON');
-  return value === undefined ? null : JSON.stringify(value) ?? null;
+  return value === undefined ? null : """
+    + TO_JSON
+    + """(value) ?? null;
 }
 """
-_BOX: Final = """
+)
+_BOX: Final = (
+    """
 frame => {
   const box = frame.getBoundingClientRect();
   const style = getComputedStyle(frame);
   if (!box.width || !box.height) return null;
-  return JSON.stringify([box.x + frame.clientLeft + parseFloat(style.paddingLeft),
-                         box.y + frame.clientTop + parseFloat(style.paddingTop)]);
+  return """
+    + TO_JSON
+    + """([
+    box.x + frame.clientLeft + parseFloat(style.paddingLeft), box.y + frame.clientTop + parseFloat(style.paddingTop),
+  ]);
 }
 """
+)
 
 
 class FirefoxFrame:

@@ -20,6 +20,7 @@ from support.archive.browsed_collection import HOSTILE, Shelf, fill, png
 from support.archive.exchanges import DATE, digests, exchange, keep, response
 from support.archive.oracles import fastwarc_check
 from support.archive.replayweb import playing
+from support.archive.signatures import is_signed_by
 from support.browsers.garden_crawl import COLLECTION, SEED, crawl
 from support.processes.ghostfleet_command import ROOT
 
@@ -27,7 +28,7 @@ from admin.demo.garden import GardenSite
 from archive.capture import Context, Original
 from archive.settings.load import Settings, load
 from archive.url import key
-from archive.wacz.signature import SigningKey, is_signed_by
+from archive.wacz.signature import SigningKey
 from archive.warc import cdxj
 from archive.warc.reading.reader import records
 from archive.warc.writing.writer import WarcWriter

@@ -7,7 +7,6 @@ import pytest
 from admin.harvests.generation.expectations import (
     BudgetLimits,
     PastHarvest,
-    best_of,
     both,
     bytes_per_object,
     expected,
@@ -81,31 +80,6 @@ def test_an_object_has_at_least_one_byte() -> None:
 
 def test_a_gigabyte_of_average_objects_is_26315() -> None:
     assert expected(past(10**6, 38_000), NONE, GIGABYTE, SEED).objects == 26_315
-
-
-@pytest.mark.parametrize(
-    ("history", "best"),
-    [
-        ([past(10, 1, ended=1), past(500, 1, complete=False, ended=2), past(20, 1, ended=3)], 20),
-        ([past(10, 1, ended=1), past(500, 1, complete=False, ended=2), past(900, 1, complete=False, ended=3)], 10),
-        ([past(9, 1, complete=False, ended=3), past(500, 1, complete=False, ended=1)], 500),
-        ([past(100, 1, ended=1), past(90, 1, ended=2), past(80, 1, ended=3)], 80),
-    ],
-)
-def test_the_best_harvest_is_the_newest_complete_one_or_else_the_largest(history: list[PastHarvest], best: int) -> None:
-    for ordered in (history, history[::-1]):
-        found = best_of(ordered)
-        assert found is not None
-        assert found.objects == best
-
-
-def test_without_history_there_is_no_best_harvest() -> None:
-    assert best_of([]) is None
-
-
-def test_the_newer_of_two_equal_harvests_is_the_best() -> None:
-    older, newer = past(5, 1, complete=False, ended=1), past(5, 2, complete=False, ended=2)
-    assert best_of([newer, older]) is newer
 
 
 @pytest.mark.parametrize(("number", "divisor", "result"), [(7, 2, 3), (-7, 2, -3), (-10_000, 10, -1000), (0, 3, 0)])

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+import redis
 
 from admin.fleet.fleet import Fleet
 from admin.jobs.crawling import watch
@@ -19,9 +20,10 @@ from admin.jobs.progress.meter import Meter
 from admin.jobs.progress.tally import JobTally
 from archive.settings import FrontierSettings
 from archive.settings.load import Settings
-from frontier.definition.job import Job, Profile
+from frontier.definition.job import Job, Profile, SeenRules
 from frontier.lease import RenderProgress
 from frontier.queue import Frontier
+from frontier.seen import BLOCK_BYTES
 
 
 def test_the_time_limit_ends_workers_that_do_not_end(
@@ -71,6 +73,31 @@ def test_render_workers_grow_to_what_an_operator_asks_for(settings: Settings, re
         display.close()
 
     assert started == [3]
+    frontier.forget()
+    frontier.close()
+
+
+def test_a_bloom_filter_with_too_many_urls_is_named_once(settings: Settings, redis_url: str, tmp_path: Path) -> None:
+    rules = SeenRules(method="bloom", expected_urls=1_000)
+    job = Job.of("spring", "garden", ["http://example.org/"], Profile(seen=rules))
+    frontier = Frontier(redis_url, job, FrontierSettings())
+    frontier.open_job()
+    fleet = SimpleNamespace(settings=settings, restarts=0, stop_workers=lambda _: None)
+    said = io.StringIO()
+    with Interrupts() as interrupts:
+        meter, display = Meter("spring", tmp_path / "crawl.log", JobTally()), display_for(said, as_json=False)
+        job_watch = JobWatch(
+            cast(Fleet, cast(Any, fleet)), frontier, meter, display, interrupts, start_render_workers=lambda _: None
+        )
+        job_watch.finish_visits()
+        assert "Bloom" not in said.getvalue()
+        with redis.Redis.from_url(redis_url) as client:
+            client.set("gf:{main}:spring:bloom:0", b"\xff" * BLOCK_BYTES)
+        job_watch.finish_visits()
+        job_watch.finish_visits()
+        display.close()
+    assert said.getvalue().count("of 1,000 expected URLs") == 1
+    assert "give the next run a larger seen.expected_urls" in said.getvalue()
     frontier.forget()
     frontier.close()
 

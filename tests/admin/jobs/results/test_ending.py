@@ -15,7 +15,7 @@ from admin.jobs.results.ending import FrontierFacts, decide_ending
 from admin.jobs.states import EXIT_CODES, HostState, JobState, SeedState
 from archive.crawl_log import LogLine
 from frontier.definition.job import Limits
-from frontier.lease import RenderProgress
+from frontier.lease import BloomProgress, RenderProgress
 from frontier.reports import HostReport, RejectedSeed, SeedFacts, SeedReport
 
 SEED = "http://example.org/"
@@ -182,6 +182,18 @@ def test_failed_browser_visits_are_counted_and_are_no_gap() -> None:
     found = decide_ending(_facts({"done": 4}), Limits(), _tally(200, *lines), interrupted=False)
     assert found.state is JobState.FINISHED
     assert found.missing == ("failed browser visits: 2 × hang, 1 × timeout",)
+
+
+def test_urls_that_a_bloom_filter_hides_are_named_and_are_no_gap() -> None:
+    bloom = BloomProgress(1_500_000, 1_000_000, 0.004, 812.4)
+    found = decide_ending(_facts({"done": 4, "bloom": bloom}), Limits(), _tally(200), interrupted=False)
+    assert found.state is JobState.FINISHED
+    assert found.missing == (
+        "about 812 URLs not visited: the Bloom filter of the seen test took them for seen ones,"
+        " with about 1,500,000 of 1,000,000 expected URLs",
+    )
+    few = replace(bloom, urls=900, dropped=0.01)
+    assert not decide_ending(_facts({"done": 4, "bloom": few}), Limits(), _tally(200), interrupted=False).missing
 
 
 def test_the_page_on_endings_has_every_state_and_exit_code() -> None:

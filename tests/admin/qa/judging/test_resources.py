@@ -13,7 +13,6 @@ from browsers.engines.traffic import AskedExchange, BrowserRequest
 
 AT = parse_date("20261126080000")
 GOOD = {"status": 200, "mime": "image/png", "type": "image"}
-MISS = {"ghostfleet-replay": "miss"}
 
 
 def asked(url: str, status: int = 200, kind: str = "image", error: str = "", **headers: str) -> AskedExchange:
