@@ -326,6 +326,7 @@ def test_another_number_of_shards_is_refused(make: Make, bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("profile", "message"),
     [
+        ({"seen": {"method": "bloom"}}, "seen.method: .* set frontier.shards to 1"),
         ({"quotas": ["seed urls=5"]}, "quotas: .* set frontier.shards to 1"),
         ({"groups": ["farm 192.0.2.0/24 parallel=2"]}, "groups: .* set frontier.shards to 1"),
         ({"groups": ["farm cname:cdn.test parallel=2"]}, "groups: .* set frontier.shards to 1"),
