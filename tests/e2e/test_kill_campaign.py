@@ -28,7 +28,7 @@ from support.processes.machine_needs import redis_server
 from support.processes.waiting import until
 from support.stores.redis_cluster import RedisCluster
 
-from archive.warc.check import check
+from archive.warc.upkeep.check import check
 from bench.crawls.crawl_site import DOMAIN, CrawlSite, SiteProcess, SiteVisit, read_visits
 from bench.process import our_command, source_environment, tree
 
