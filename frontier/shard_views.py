@@ -18,9 +18,9 @@ from typing import Final, Literal, Self
 from archive.url import host_of
 from frontier.control import FOREVER_SECONDS, Controls
 from frontier.definition.quotas import QuotaOwner
-from frontier.lease import JobProgress, Lease, RenderProgress
+from frontier.lease import BloomProgress, JobProgress, Lease, RenderProgress
 from frontier.outside_queues import HostCounts, OutsideQueues, OutsideUrlState
-from frontier.queues.desk import QueueDesk, RestoredUrl
+from frontier.queues.desk import QueueDesk, RestoredUrl, SeenBlock
 from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
 from frontier.reports import (
     GroupReport,
@@ -163,6 +163,19 @@ def joined_progress(shards: Sequence[JobProgress], lags: Mapping[int, int]) -> J
         rejected=dict(sum((Counter(each.rejected) for each in shards), Counter[str]())),
         waits=tuple(waits[: max(len(each.waits) for each in shards)]),
         renders=_joined_renders([each.renders for each in shards], lags),
+        bloom=_joined_filters([each.bloom for each in shards if each.bloom]),
+    )
+
+
+def _joined_filters(shards: Sequence[BloomProgress]) -> BloomProgress | None:
+    if not shards:
+        return None
+    urls = sum(each.urls for each in shards)
+    return BloomProgress(
+        urls,
+        sum(each.expected_urls for each in shards),
+        sum(each.false_positives * each.urls for each in shards) / urls if urls else 0.0,
+        sum(each.dropped for each in shards),
     )
 
 
@@ -269,6 +282,15 @@ class ShardedDesk(QueueDesk):
         A fingerprint does not tell the host, so that each shard gets all of them.
         """
         return sum(max(shard.add_seen(chunk) for shard in self._shards) for chunk in _chunks(marks))
+
+    def seen_blocks(self) -> Iterator[SeenBlock]:
+        """Yield the blocks of the Bloom filters of all shards, as a stream; none of a job whose seen test is exact."""
+        return chain.from_iterable(shard.seen_blocks() for shard in self._shards)
+
+    def add_seen_block(self, block: SeenBlock) -> None:
+        """Add a block to the Bloom filter of each shard. Raises JobError when the job has no filter of this shape."""
+        for shard in self._shards:
+            shard.add_seen_block(block)
 
     def end(self, urls: Iterable[str], ending: Literal["done", "failed", "excluded"], code: int) -> int:
         """End queued URLs without a visit. Return how many ended now. Raises FrontierLost."""

@@ -57,11 +57,11 @@ from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError, Profile
 from frontier.definition.networks import read_network, without_port
 from frontier.definition.quotas import QuotaOwner, Quotas
-from frontier.definition.scope import Accepted, Candidate, Rejected, ScopeDecision, registered_domain
+from frontier.definition.scope import Accepted, Candidate, ScopeDecision, registered_domain
 from frontier.groups import GroupBook
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import MOST_EXCHANGED, ExchangeAnswer, LeaseQueue
-from frontier.links.memory import SEEN, LinkMemory
+from frontier.links.memory import LinkMemory, not_new
 from frontier.links.rejections import rejection_arguments
 from frontier.missing_pages import MissingPageAnswers
 from frontier.politeness import LeaseEnding, VisitOutcome
@@ -547,11 +547,6 @@ class ShardedFrontier(ShardedQueue, Frontier):
             shard.use(job)
 
     def _check_profile(self, profile: Profile) -> None:
-        if profile.seen.method == "bloom":
-            raise JobError(
-                f"seen.method: a Bloom filter needs one slot, and frontier.shards is {self._settings.shards}; use the "
-                "exact method, or set frontier.shards to 1"
-            )
         if any(line.split()[:1] == ["seed"] for line in profile.quotas):
             raise JobError(
                 f"quotas: the URLs of a seed lie in several slots with frontier.shards = {self._settings.shards}; use "
@@ -714,8 +709,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
                 if len(answer) == 1 or not memory.is_of_shard(shard, answer[0]):
                     return Queued.OPENED_ANEW
                 for number, found in zip(chunk, answer[1], strict=True):
-                    if found != 1:
-                        decisions[number] = Rejected(decisions[number].candidate, SEEN.reason)
+                    decisions[number] = not_new(decisions[number].candidate, found) or decisions[number]
         self._after_queued(decisions, has_timeouts=bool(timeouts))
         return Queued.DONE
 
