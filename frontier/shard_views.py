@@ -18,7 +18,7 @@ from typing import Final, Literal, Self
 from archive.url import host_of
 from frontier.control import FOREVER_SECONDS, Controls
 from frontier.definition.quotas import QuotaOwner
-from frontier.lease import BloomProgress, JobProgress, Lease, RenderProgress
+from frontier.lease import JobProgress, Lease, RenderProgress
 from frontier.outside_queues import HostCounts, OutsideQueues, OutsideUrlState
 from frontier.queues.desk import QueueDesk, RestoredUrl, SeenBlock
 from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
@@ -163,19 +163,6 @@ def joined_progress(shards: Sequence[JobProgress], lags: Mapping[int, int]) -> J
         rejected=dict(sum((Counter(each.rejected) for each in shards), Counter[str]())),
         waits=tuple(waits[: max(len(each.waits) for each in shards)]),
         renders=_joined_renders([each.renders for each in shards], lags),
-        bloom=_joined_filters([each.bloom for each in shards if each.bloom]),
-    )
-
-
-def _joined_filters(shards: Sequence[BloomProgress]) -> BloomProgress | None:
-    if not shards:
-        return None
-    urls = sum(each.urls for each in shards)
-    return BloomProgress(
-        urls,
-        sum(each.expected_urls for each in shards),
-        sum(each.false_positives * each.urls for each in shards) / urls if urls else 0.0,
-        sum(each.dropped for each in shards),
     )
 
 
