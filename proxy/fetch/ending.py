@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 
@@ -140,26 +141,34 @@ class ExchangeEnding:
 
     def _submit(self, exchange: Exchange, answer: Callable[[Kept | Lost, Exchange], None]) -> None:
         """Hand the exchange to the recorder, once its response was searched for what a person typed."""
-        secrets = self._transcript.secrets
-        if secrets is None or exchange.response is None:
+        secrets, response = self._transcript.secrets, exchange.response
+        if secrets is None or response is None:
             self._services.recorder.submit(exchange, lambda outcome: answer(outcome, exchange))
+        elif self._services.gate.is_draining:  # the recorder may stop before a thread has searched
+            self._submit_searched(exchange, lambda: secrets.is_shown_by(response), answer)
         else:
-            self._services.run(self._submit_searched(secrets, exchange, exchange.response, answer))
+            self._services.run(self._search(secrets, exchange, response, answer))
 
-    async def _submit_searched(
+    async def _search(
         self,
         secrets: TypedSecrets,
         exchange: Exchange,
         response: Message,
         answer: Callable[[Kept | Lost, Exchange], None],
     ) -> None:
+        # A search takes up to some hundredths of a second, in which the event loop serves others.
+        search = self._services.loop.run_in_executor(None, secrets.is_shown_by, response)
+        await asyncio.wait([search])
+        self._submit_searched(exchange, search.result, answer)
+
+    def _submit_searched(
+        self, exchange: Exchange, is_shown: Callable[[], bool], answer: Callable[[Kept | Lost, Exchange], None]
+    ) -> None:
         try:
-            # A search takes up to some hundredths of a second, in which the event loop serves others.
-            is_shown = await self._services.loop.run_in_executor(None, secrets.is_shown_by, response)
+            searched = showing_secret(exchange) if is_shown() else exchange
         except OSError as error:
             self._fail(spool_failure(error))
             return
-        searched = showing_secret(exchange) if is_shown else exchange
         self._services.recorder.submit(searched, lambda outcome: answer(outcome, searched))
 
     def _answered(self, outcome: Kept | Lost, exchange: Exchange) -> None:

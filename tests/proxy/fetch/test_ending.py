@@ -63,6 +63,7 @@ def test_responses_are_searched_for_typed_secrets_beside_the_event_loop() -> Non
     async def run() -> Exchange:
         services: Any = MagicMock()
         services.loop, services.run = asyncio.get_running_loop(), asyncio.ensure_future
+        services.gate.is_draining = False
         submitted = services.loop.create_future()
         services.recorder.submit = lambda exchange, _: submitted.set_result(exchange)
         transcript: Any = MagicMock()

@@ -130,6 +130,19 @@ class TestStopping:
         assert record.field("WARC-Truncated") == "time"
         assert [path.suffix for path in proxy.folder().iterdir()] == [".gz"]
 
+    def test_what_had_come_is_kept_in_a_session_with_typed_secrets_too(self, start: Any, origin: RawOrigin) -> None:
+        """Responses of such a session are searched before they are kept."""
+        origin.script("/login?password=hunter2-long", Send(response(b"in")))
+        origin.script("/hangs", Send(OK + b"\r\nhalf a page for hunter2-long"), Wait(NEVER))
+        proxy = start(proxy__drain_seconds=0.3)
+        session = proxy.session(listen=True, redact_fields=["password"])
+        with proxy.connect((session["host"], session["port"])) as client:
+            assert client.ask(request("plain", origin.url("/login?password=hunter2-long"))).status == 200
+            client.send(request("plain", origin.url("/hangs")))
+            client.read_some(len(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))
+            proxy.stop()
+        assert proxy.kept(origin.url("/hangs")).field("WARC-Truncated") == "time"
+
 
 class TestDisk:
     def test_with_too_little_room_nothing_new_is_taken(self, start: Any, origin: RawOrigin, tmp_path: Path) -> None:
