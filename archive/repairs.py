@@ -10,6 +10,8 @@ import re
 import uuid
 from typing import Final
 
+from archive import url as urls
+
 _JOB: Final = re.compile(r"repair-[0-9]{1,13}")
 """The names of the jobs of repairs. The captures of a crawl have the name of its run, which ends with 14 digits."""
 
@@ -25,5 +27,8 @@ def is_repair(job: str | None) -> bool:
 
 
 def id_without_visit(page_url: str) -> str:
-    """Return the page id of captures that mend the page of this URL, which has none. No visit has such an id."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, page_url))
+    """Return the page id of captures that mend the page of this URL, which has none. No visit has such an id.
+
+    The URL of the page and that of its document may differ in the scheme, by a redirect, and in the fragment.
+    """
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, urls.key(page_url)))

@@ -173,6 +173,9 @@ def test_a_repair_of_a_page_without_a_page_id_stands_in_for_that_page_alone() ->
     assert load_at("20260101000000").own([given, tried, bad]) == [given]
     of_other = capture(date="20260301000001", page_id=other, job="repair-8")
     assert load_at("20260101000000").own([of_other, bad]) == [bad, of_other]
+    by_plain_url = id_without_visit(PAGE.replace("https", "http") + "#top")
+    redirected = capture(date="20260301000001", page_id=by_plain_url, job="repair-8")
+    assert load_at("20260101000000").own([redirected, bad]) == [redirected], "the page's URL redirects to the document"
     frame = PageLoad("https://frame.example/", load_at("20260101000000"))
     frame.begin(capture(url="https://frame.example/", date="20260101000000"), [])
     assert frame.own([given, tried, bad]) == [given], "a frame belongs to its page"
