@@ -78,7 +78,7 @@ class PageLoad:
         # A repair that captured the whole page mends no other visit by that.
         repairs = [each for each in own if _mends(each) and each.job != page.job]
         if not is_named:
-            mine = (None, id_without_visit(page.captured_url))  # another id is that of another visit
+            mine = (None, page.page_id or id_without_visit(page.captured_url))  # another id is that of another visit
             repairs = [each for each in repairs if each.page_id in mine]
         return [each for each in repairs if each.job == repairs[-1].job] if repairs else own
 

@@ -181,6 +181,15 @@ def test_a_repair_of_a_page_without_a_page_id_stands_in_for_that_page_alone() ->
     assert frame.own([given, tried, bad]) == [given], "a frame belongs to its page"
 
 
+def test_a_repair_of_a_visit_mends_a_frame_that_was_captured_without_a_visit() -> None:
+    wrong = capture(date="20260102000000", job="run", status=404)
+    mended, other = (capture(date="20260301000000", page_id=name, job="repair-8") for name in ("one", "two"))
+    frame = PageLoad("https://frame.example/", load_at("20260101000000", "one"))
+    frame.begin(capture(url="https://frame.example/", date="20260101000000"), [])
+    assert frame.own([mended, wrong]) == [mended]
+    assert frame.own([other, wrong]) == [wrong, other], "another visit was repaired"
+
+
 def test_a_page_that_a_repair_captured_whole_has_its_answers_in_their_order() -> None:
     asked = capture(date="20260301000001", page_id="new", job="repair-7", status=404)
     given = capture(date="20260301000002", page_id="new", job="repair-7")
