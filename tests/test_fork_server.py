@@ -22,5 +22,6 @@ def test_a_command_of_the_program_is_forked(command: Sequence[str]) -> None:
 
 def test_other_commands_are_executed() -> None:
     assert not is_forked([sys.executable, "-c", "pass"], source_environment())
+    assert not is_forked([sys.executable, "script.py"], source_environment())
     assert not is_forked(our_command("proxy"), {**source_environment(), "PYTHONUTF8": "0"})
     assert not is_forked(our_command("proxy"), {**source_environment(), **EXECUTED})

@@ -138,7 +138,8 @@ def _start_of(args: Sequence[Any], cwd: Any, env: Any, has_session: bool, pass_f
     if words[:1] != [sys.executable]:
         return None
     is_safe_path = words[1:2] == ["-P"]
-    flag, module, *arguments = (words[2:] if is_safe_path else words[1:]) or [""] * 2
+    flag, module = (*words[1 + is_safe_path :], "", "")[:2]
+    arguments = words[3 + is_safe_path :]
     given = os.environ if env is None else env
     environment = {os.fsdecode(name): os.fsdecode(value) for name, value in given.items()}
     acts_early = _interpreter_variables(environment) != _interpreter_variables(os.environ)
