@@ -672,7 +672,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
         for shard, numbers in by_shard.items():
             asked = [candidates[number] for number in numbers]
             found = self._run_added(
-                shard, "add", *self._add_arguments(asked, None, worker if shard == 0 else "operator")
+                shard, "add", *self._add_arguments(asked, None, "seeds" if worker == "seeds" else "operator")
             )
             if not found:
                 return []
