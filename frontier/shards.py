@@ -42,7 +42,7 @@ import time
 from binascii import crc_hqx
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import batched, count
@@ -154,6 +154,11 @@ def _stores(redis_url: str, name: str, settings: FrontierSettings, timeout_secon
     first = Store(redis_url, settings.shard, name, timeout_seconds=timeout_seconds)
     with closing(first.client):
         number = first.shards()
+        with first.guarded():
+            stored = first.client.get(first.root)
+        if stored:
+            with suppress(ValueError):  # a job that can't be read can be dropped
+                first.seen = Job.model_validate_json(stored).profile.seen
         yield [first, *(first.of_shard(tag) for tag in shard_names(settings.shard, number)[1:])]
 
 
