@@ -223,6 +223,21 @@ class _Places:
     def __init__(self, number: int) -> None:
         self._number = number
         self._taken: dict[str, tuple[int, int]] = {}
+        self._kept: dict[str, Lease] = {}
+        """Leases by worker, for which another shard did not answer in the same call."""
+
+    def keep(self, worker: str, lease: Lease) -> None:
+        """Keep a lease for the next claim of its worker."""
+        self._kept[worker] = lease
+
+    def kept(self, worker: str, renew: Callable[[Lease], bool]) -> Lease | None:
+        """Return and forget the lease that was kept for a worker, if the lease is not over."""
+        lease = self._kept.get(worker)
+        if lease is None:
+            return None
+        is_held = renew(lease)  # the lease is kept when Redis does not answer
+        self._kept.pop(worker, None)
+        return lease if is_held else None
 
     def of(self, worker: str) -> int:
         """Return the shard that a worker asks first."""
@@ -258,9 +273,31 @@ class ShardedQueue(LeaseQueue):
         self._before_exchange()
         endings = [LeaseEnding.STALE] * len(finished)
         claims: list[Claim | None] = [None] * len(workers)
+        try:
+            for number, worker in enumerate(workers):
+                claims[number] = self._places.kept(worker, self.renew)
+            self._ask_shards(finished, workers, endings, claims, lease_seconds)
+        except FrontierUnavailable:
+            for worker, claim in zip(workers, claims, strict=True):
+                if isinstance(claim, Lease):
+                    self._places.keep(worker, claim)
+            raise
+        return ExchangeAnswer(tuple(endings), tuple(claims))
+
+    def _ask_shards(
+        self,
+        finished: Sequence[tuple[Lease, VisitOutcome]],
+        workers: Sequence[str],
+        endings: list[LeaseEnding],
+        claims: list[Claim | None],
+        lease_seconds: float | None,
+    ) -> None:
+        """Finish the visits, and make the claims that are None. The answers are put into `endings` and `claims`."""
         pauses: list[list[Pause]] = [[] for _ in workers]
         visits = _grouped(enumerate(self._shard_of(lease.host) for lease, _ in finished))
-        asking = _grouped(enumerate(self._places.of(worker) for worker in workers))
+        asking = _grouped(
+            (number, self._places.of(worker)) for number, worker in enumerate(workers) if claims[number] is None
+        )
         for _ in self._queues:
             further = defaultdict[int, list[int]](list)
             for shard in sorted({*visits, *asking}):
@@ -291,7 +328,6 @@ class ShardedQueue(LeaseQueue):
             )
             for number in waiting:
                 claims[number] = end or _shortest(pauses[number])
-        return ExchangeAnswer(tuple(endings), tuple(claims))
 
     def give_back(
         self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True

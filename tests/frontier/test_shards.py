@@ -311,6 +311,29 @@ def test_long_queues_of_all_shards_wait_in_files(make: Make, tmp_path: Path) -> 
     assert len(visited) == len(set(visited)) == 132
 
 
+def test_leases_are_not_lost_while_one_shard_does_not_answer(make: Make) -> None:
+    frontier, workers = make(*URLS), [f"w{number}" for number in range(12)]
+    ended = frontier.claim("w0")
+    assert isinstance(ended, Lease)
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise FrontierUnavailable("the server of this shard is down")
+
+    down = frontier.shards[(shard_of(ended.host, 3) + 1) % 3]
+    exchange, down.exchange = down.exchange, refuse  # type: ignore[method-assign]
+    for _ in range(3):
+        with pytest.raises(FrontierUnavailable):
+            frontier.exchange([(ended, OK)], workers)
+    down.exchange = exchange  # type: ignore[method-assign]
+    answer = frontier.exchange([(ended, OK)], workers)
+    assert answer.endings == (LeaseEnding.DONE,)
+    leases = [lease for claim in answer.claims if isinstance(lease := claim, Lease)]
+    while isinstance(lease := frontier.claim(f"x{len(leases)}"), Lease):
+        leases.append(lease)
+    assert sorted(lease.url for lease in leases) == sorted({*URLS} - {ended.url})
+    assert all(frontier.finish(lease, OK) is LeaseEnding.DONE for lease in leases)
+
+
 def test_another_number_of_shards_is_refused(make: Make, bench: Bench) -> None:
     make(*URLS)
     with pytest.raises(FrontierUnavailable, match=r"set frontier\.shards to 3"):
