@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from heapq import nlargest
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -42,8 +43,8 @@ from frontier.store import Store
 
 type ShardOf = Callable[[str], int]
 """Return the shard of a URL, or of a host."""
-type OpenShard = Callable[[int], bool]
-"""Open a shard that refused a URL since it is sealed. Return False when the job has ended."""
+type AddOpened = Callable[[int, Callable[[], list[bool] | None]], list[bool] | None]
+"""Add URLs to a shard, which is opened if it is sealed. Return None when the job has ended."""
 
 _SHARD: Final = "shard"
 _SCAN: Final = 500
@@ -224,18 +225,18 @@ class ShardedDesk(QueueDesk):
         shards: Sequence[QueueDesk],
         shard_of_url: ShardOf,
         shard_of_host: ShardOf,
-        open_shard: OpenShard,
+        add_opened: AddOpened,
     ) -> None:
         super().__init__(store)
         self._shards = shards
         self._shard_of_url = shard_of_url
         self._shard_of_host = shard_of_host
-        self._open_shard = open_shard
+        self._add_opened = add_opened
 
     def renders(self) -> QueueDesk:
         """Return the desk of the job's renders."""
         renders = [shard.renders() for shard in self._shards]
-        return ShardedDesk(self._store.renders(), renders, self._shard_of_url, self._shard_of_host, self._open_shard)
+        return ShardedDesk(self._store.renders(), renders, self._shard_of_url, self._shard_of_host, self._add_opened)
 
     def entries(
         self, states: Collection[EntryState] = ENTRY_STATES, wanted: Callable[[str], bool] | None = None
@@ -285,9 +286,9 @@ class ShardedDesk(QueueDesk):
         for number, each in enumerate(urls):
             numbers[self._shard_of_url(each.candidate.url)].append(number)
         for shard, own in numbers.items():
-            while (found := self._shards[shard].restore([urls[number] for number in own])) is None:
-                if not self._open_shard(shard):
-                    return None
+            found = self._add_opened(shard, partial(self._shards[shard].restore, [urls[number] for number in own]))
+            if found is None:
+                return None
             for number, is_new in zip(own, found, strict=True):
                 answers[number] = is_new
         return answers

@@ -27,11 +27,13 @@ in another one. A worker to whom all shards have said that they are empty tries 
    and of operators. So from now on, nothing comes into the sealed shards, unless somebody breaks the attempt.
 3. The first shard ends the job in one step with two checks: it is empty, and no attempt was broken since step 1.
 
-Whoever is refused by a sealed shard counts a broken attempt in the first shard, and opens the seal after that, unless
-the job is finished by then. If a visit added a link into a sealed shard, the attempt therefore fails in step 3,
-whatever became of the link and of the visit in the meantime. If the link comes into a shard that is not sealed yet, the
-shard or one that the link leads to is not empty in its own turn, or a link went into a sealed shard. A seal that an
-attempt leaves behind needs no care: the next attempt checks again that the shard is empty.
+A process that is refused by a sealed shard counts a broken attempt in the first shard, and opens the seal after that,
+unless the job is finished by then. When the URLs are in the shard, the process counts a broken attempt again, since
+another attempt may have sealed the shard before the seal was opened. If a visit added a link into a sealed shard, the
+attempt therefore fails in step 3, whatever became of the link and of the visit in the meantime. If the link comes into
+a shard that is not sealed yet, the shard or one that the link leads to is not empty in its own turn, or a link went
+into a sealed shard. A seal that an attempt leaves behind needs no care: the next attempt checks again that the shard is
+empty.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ from binascii import crc_hqx
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import batched, count
 from pathlib import Path
@@ -451,7 +453,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
         shards = self.shards
         self.segments = ShardedSegments(store, [shard.segments for shard in shards])
         of_url, of_host = self.shard_of_url, self.shard_of_host
-        self.desk = ShardedDesk(store, [shard.desk for shard in shards], of_url, of_host, self._open_shard)
+        self.desk = ShardedDesk(store, [shard.desk for shard in shards], of_url, of_host, self._add_opened)
         self.reports = ShardedReports(store, [shard.reports for shard in shards], of_url, of_host)
         self.controls = ShardedControls(store, [shard.controls for shard in shards], of_host, self._tell_shards)
         self.outside = ShardedOutside(store, [shard.outside for shard in shards], of_host)
@@ -520,9 +522,9 @@ class ShardedFrontier(ShardedQueue, Frontier):
         """
         found: dict[str, tuple[ScopeDecision, int]] = {}
         for shard, own in self._by_shard(urls).items():
-            while not (answers := self.shards[shard].visit_now(own)):
-                if not self._open_shard(shard):
-                    return []
+            answers = self._add_opened(shard, partial(self.shards[shard].visit_now, own))
+            if answers is None:
+                return []
             found |= dict(zip(own, answers, strict=True))
         return [found[url] for url in urls]
 
@@ -692,10 +694,19 @@ class ShardedFrontier(ShardedQueue, Frontier):
 
     def _run_added(self, shard: int, name: str, *arguments: ScriptArgument) -> Any:
         """Run a script that adds URLs to a shard. Open the shard if it is sealed. Return '' when the job has ended."""
-        for _ in range(_TRIES):
-            answer = self.shards[shard].store.run(name, *arguments)
-            if answer != b"" or not self._open_shard(shard):
-                return answer
+        return self._add_opened(shard, lambda: self.shards[shard].store.run(name, *arguments)) or b""
+
+    def _add_opened[T](self, shard: int, add: Callable[[], T]) -> T | None:
+        """Add URLs to a shard, with an `add` whose answer is false for a sealed shard, which is opened then.
+
+        Return the answer; None when the job has ended. An attempt to end the job may have sealed the shard again before
+        the URLs came, so that the attempts that go on are broken once more.
+        """
+        for try_ in range(_TRIES):
+            if answer := add():
+                return answer if not try_ or self._store.run("seal", "break") else None
+            if not self._open_shard(shard):
+                return None
         raise FrontierUnavailable(f"job {self.job.name} is ending; add the URLs again in a moment")
 
     def _open_shard(self, shard: int) -> bool:

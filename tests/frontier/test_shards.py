@@ -334,6 +334,31 @@ def test_leases_are_not_lost_while_one_shard_does_not_answer(make: Make) -> None
     assert all(frontier.finish(lease, OK) is LeaseEnding.DONE for lease in leases)
 
 
+def test_a_url_that_comes_into_a_shard_while_it_is_sealed_again_is_visited(make: Make) -> None:
+    frontier, other = make(f"http://{_of_shard(0)}/"), _of_shard(1)
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    frontier.finish(lease, OK)
+    assert frontier.shards[1].store.run("seal", "seal") == 1
+    client, ends = frontier.shards[1].store.client, list[int]()
+    open_shard = frontier._open_shard
+
+    def opened_late(shard: int) -> bool:
+        """Open the shard after another worker has begun a further attempt to end the job, which ends it later."""
+        if ends:
+            return open_shard(shard)
+        frontier.shards[0].store.run("seal", "break")
+        ends.append(int(frontier.shards[0].store.run("seal", "look")))
+        assert [frontier.shards[number].store.run("seal", "seal") for number in (1, 2)] == [1, 1]
+        client.hdel(frontier.shards[1].store.key("state"), "finished")
+        return True
+
+    frontier._open_shard = opened_late  # type: ignore[method-assign]
+    assert isinstance(frontier.add_urls(_links(other))[0], Accepted)
+    assert frontier.shards[0].store.run("seal", "end", ends[0], 0) == 0, "the attempt is broken"
+    assert _emptied(frontier) == ([f"http://{other}/a"], JobFinished())
+
+
 def test_another_number_of_shards_is_refused(make: Make, bench: Bench) -> None:
     make(*URLS)
     with pytest.raises(FrontierUnavailable, match=r"set frontier\.shards to 3"):
