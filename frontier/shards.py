@@ -629,6 +629,17 @@ class ShardedFrontier(ShardedQueue, Frontier):
         for shard in self.shards:
             shard.wake_within_limits()
 
+    def _resumable(self, stored: bytes, asked: Job) -> Job | None:
+        """Return the job that continues; None when the job starts over, also since Redis has lost one of its shards."""
+        with self._store.guarded():
+            are_there = [self._store.client.exists(shard.store.root) for shard in self.shards]
+        if all(are_there):
+            return super()._resumable(stored, asked)
+        logger.warning("job %s: Redis has lost a shard of the frontier, so that the job starts over", self.job.name)
+        for shard in reversed(self.shards):
+            shard.store.drop()
+        return None
+
     def _open(self, before: bytes, state: Sequence[str | int | float]) -> bool:
         """Store the job in its further shards first, so that no worker finds a shard missing."""
         state = [*state, "others", _NO_COUNTS]
@@ -638,6 +649,10 @@ class ShardedFrontier(ShardedQueue, Frontier):
             while not is_open:
                 with store.guarded():
                     stored = store.client.get(store.root)
+                    is_first_lost = stored and not before and not store.client.exists(self._store.root)
+                if is_first_lost:  # the job begins anew
+                    store.drop()
+                    stored = b""
                 is_open = bool(store.run("open", stored or b"", text, 1, *state))
             with store.guarded():
                 store.client.hdel(store.key("state"), "seeding")

@@ -334,6 +334,17 @@ def test_leases_are_not_lost_while_one_shard_does_not_answer(make: Make) -> None
     assert all(frontier.finish(lease, OK) is LeaseEnding.DONE for lease in leases)
 
 
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_job_of_which_redis_has_lost_a_shard_begins_anew(make: Make, lost: int) -> None:
+    frontier = make(*URLS)
+    frontier.add(_links(*HOSTS))
+    _emptied(frontier)
+    frontier.shards[lost].store.drop()
+    again = make(*URLS)
+    assert sorted(_emptied(again)[0]) == sorted(URLS)
+    assert again.reports.progress().done == 12
+
+
 def test_a_url_that_comes_into_a_shard_while_it_is_sealed_again_is_visited(make: Make) -> None:
     frontier, other = make(f"http://{_of_shard(0)}/"), _of_shard(1)
     lease = frontier.claim("w")
