@@ -326,7 +326,7 @@ def frontier(
 
     Nothing is fetched, and only the hosts of --waiting have to wait. Without --redis, the Redis is one of its own in a
     temporary folder. The Bloom filter of --with-bloom is made for the URLs of the queue and one false positive in a
-    thousand; it needs one slot.
+    thousand.
     """
 
     def tell(text: str) -> None:
@@ -340,10 +340,10 @@ def frontier(
             else:
                 Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.servers_table(shared))
             return
-        measure = partial(frontier_bench.measure, hosts, urls, workers, tell, batch=batch, waiting=waiting)
-        found = measure(shards=shards)
+        measure = partial(frontier_bench.measure, hosts, urls, workers, tell, batch=batch, shards=shards)
+        found = measure(waiting=waiting)
         filtered = SeenRules(method="bloom", expected_urls=max(urls + waiting, 1_000), false_positives=0.001)
-        bloom = measure(rules=filtered) if with_bloom else None
+        bloom = measure(waiting=waiting, rules=filtered) if with_bloom else None
         theirs = scrapy_queue.measure(hosts, urls) if with_scrapy else None
     except (RedisProblem, PeerUnavailable, FrontierUnavailable) as error:
         raise click.ClickException(str(error)) from error

@@ -21,7 +21,7 @@ from frontier.control import FOREVER_SECONDS, Controls
 from frontier.definition.quotas import QuotaOwner
 from frontier.lease import JobProgress, Lease, RenderProgress
 from frontier.outside_queues import HostCounts, OutsideQueues, OutsideUrlState
-from frontier.queues.desk import QueueDesk, RestoredUrl
+from frontier.queues.desk import QueueDesk, RestoredUrl, SeenBlock
 from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
 from frontier.reports import (
     GroupReport,
@@ -270,6 +270,15 @@ class ShardedDesk(QueueDesk):
         A fingerprint does not tell the host, so that each shard gets all of them.
         """
         return sum(max(shard.add_seen(chunk) for shard in self._shards) for chunk in _chunks(marks))
+
+    def seen_blocks(self) -> Iterator[SeenBlock]:
+        """Yield the blocks of the Bloom filters of all shards, as a stream; none of a job whose seen test is exact."""
+        return chain.from_iterable(shard.seen_blocks() for shard in self._shards)
+
+    def add_seen_block(self, block: SeenBlock) -> None:
+        """Add a block to the Bloom filter of each shard. Raises JobError when the job has no filter of this shape."""
+        for shard in self._shards:
+            shard.add_seen_block(block)
 
     def end(self, urls: Iterable[str], ending: Literal["done", "failed", "excluded"], code: int) -> int:
         """End queued URLs without a visit. Return how many ended now. Raises FrontierLost."""

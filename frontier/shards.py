@@ -590,11 +590,6 @@ class ShardedFrontier(ShardedQueue, Frontier):
             shard.use(job)
 
     def _check_profile(self, profile: Profile) -> None:
-        if profile.seen.method == "bloom":
-            raise JobError(
-                f"seen.method: a Bloom filter needs one slot, and frontier.shards is {self._settings.shards}; use the "
-                "exact method, or set frontier.shards to 1"
-            )
         if any(line.split()[:1] == ["seed"] for line in profile.quotas):
             raise JobError(
                 f"quotas: the URLs of a seed lie in several slots with frontier.shards = {self._settings.shards}; use "

@@ -202,13 +202,13 @@ def measure(
     *,
     batch: int = 1,
     waiting: int = 0,
-    rules: SeenRules = _EXACT,
     shards: int = 1,
+    rules: SeenRules = _EXACT,
 ) -> FrontierRound:
     """Fill and empty the queue of a job with so many URLs on so many hosts. Raises RedisProblem.
 
-    The workers take `batch` URLs in one step. As many as `waiting` further hosts have a URL and wait. `rules` have the
-    method of the seen test. The hosts are spread over `shards` slots.
+    The workers take `batch` URLs in one step. As many as `waiting` further hosts have a URL and wait. The hosts are
+    spread over `shards` slots. `rules` have the method of the seen test.
     """
     settings = _SETTINGS.model_copy(update={"shards": shards})
     # The guard of the Redis may still make a lock file while the folder is removed.
@@ -246,7 +246,7 @@ def measure(
         times = sorted(milliseconds for one in found for milliseconds in one.claims)
         tell(f"{pairs:,} URLs claimed and finished: {pairs / seconds:,.0f} a second")
         seen = (_memory(client) - empty) / urls
-        known_micros = _known_micros(server.url, pid, _candidates(hosts, known), shards) / known
+        known_micros = _known_micros(server.url, pid, _candidates(hosts, known), settings) / known
         idle = _idle_bytes(client, hosts, shards)
         test = _test_bytes(client, rules, shards) / urls
         frontier.close()
@@ -385,9 +385,9 @@ def _idle_bytes(client: Any, hosts: int, shards: int) -> float:
     return sum(sample) / len(sample) + sum(counts) / hosts
 
 
-def _known_micros(url: str, redis_pid: int, candidates: Iterable[Candidate], shards: int) -> float:
+def _known_micros(url: str, redis_pid: int, candidates: Iterable[Candidate], settings: FrontierSettings) -> float:
     """Return the CPU of Redis, in microseconds, while a new worker adds these visited URLs."""
-    frontier = frontier_of(url, _JOB, _SETTINGS.model_copy(update={"shards": shards}))
+    frontier = frontier_of(url, _JOB, settings)
     before = resource_usage(redis_pid).redis_cpu
     for chunk in batched(candidates, _CHUNK):
         frontier.add(chunk)
@@ -402,10 +402,9 @@ def _test_bytes(client: Any, rules: SeenRules, shards: int) -> float:
     keys, name = (found.blocks, "bloom") if found else (BUCKETS, "seen")
     places = range(0, keys, max(keys // _SAMPLED_KEYS, 1))
     sample = [
-        sum(client.memory_usage(f"{shard}{_JOB}:{name}:{place}", samples=0) or 0 for shard in _tags(shards))
-        for place in places
+        client.memory_usage(f"{tag}{_JOB}:{name}:{place}", samples=0) or 0 for tag in _tags(shards) for place in places
     ]
-    return sum(sample) / len(sample) * keys
+    return sum(sample) / len(places) * keys
 
 
 def _tags(shards: int) -> list[str]:

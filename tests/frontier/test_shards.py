@@ -385,7 +385,6 @@ def test_another_number_of_shards_is_refused(make: Make, bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("profile", "message"),
     [
-        ({"seen": {"method": "bloom"}}, "seen.method: .* set frontier.shards to 1"),
         ({"quotas": ["seed urls=5"]}, "quotas: .* set frontier.shards to 1"),
         ({"groups": ["farm 192.0.2.0/24 parallel=2"]}, "groups: .* set frontier.shards to 1"),
         ({"groups": ["farm cname:cdn.test parallel=2"]}, "groups: .* set frontier.shards to 1"),
@@ -455,3 +454,11 @@ def test_the_seeds_of_a_long_file_are_queued_in_all_shards(
     assert frontier.unvisited_seed_hosts() == 40
     visited, end = _emptied(frontier)
     assert (sorted(visited), end) == (sorted(urls), JobFinished())
+
+
+def test_the_bloom_filters_of_all_shards_are_moved(make: Make) -> None:
+    seen = {"method": "bloom", "expected_urls": 1_000}
+    frontier, other = make(*URLS, seen=seen), make(name="summer", seen=seen)
+    for block in frontier.desk.seen_blocks():
+        other.desk.add_seen_block(block)
+    assert not any(isinstance(each, Accepted) for each in other.add([Candidate(url, "L", depth=1) for url in URLS]))
