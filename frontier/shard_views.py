@@ -19,7 +19,7 @@ from typing import Final, Literal, Self
 from archive.url import host_of
 from frontier.control import FOREVER_SECONDS, Controls
 from frontier.definition.quotas import QuotaOwner
-from frontier.lease import JobProgress, Lease, RenderProgress
+from frontier.lease import BloomProgress, JobProgress, Lease, RenderProgress
 from frontier.outside_queues import HostCounts, OutsideQueues, OutsideUrlState
 from frontier.queues.desk import QueueDesk, RestoredUrl, SeenBlock
 from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
@@ -164,6 +164,18 @@ def joined_progress(shards: Sequence[JobProgress], lags: Mapping[int, int]) -> J
         rejected=dict(sum((Counter(each.rejected) for each in shards), Counter[str]())),
         waits=tuple(waits[: max(len(each.waits) for each in shards)]),
         renders=_joined_renders([each.renders for each in shards], lags),
+        bloom=_joined_blooms([each.bloom for each in shards if each.bloom is not None]),
+    )
+
+
+def _joined_blooms(shards: Sequence[BloomProgress]) -> BloomProgress | None:
+    """Return the progress of the filters of all shards, with the false-positive rate of the fullest one."""
+    if not shards:
+        return None
+    return replace(
+        max(shards, key=lambda each: each.false_positives),
+        urls=sum(each.urls for each in shards),
+        dropped=sum(each.dropped for each in shards),
     )
 
 

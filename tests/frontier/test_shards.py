@@ -462,3 +462,9 @@ def test_the_bloom_filters_of_all_shards_are_moved(make: Make) -> None:
     for block in frontier.desk.seen_blocks():
         other.desk.add_seen_block(block)
     assert not any(isinstance(each, Accepted) for each in other.add([Candidate(url, "L", depth=1) for url in URLS]))
+
+
+def test_the_bloom_filters_of_all_shards_are_in_the_progress(make: Make) -> None:
+    bloom = make(*URLS, seen={"method": "bloom", "expected_urls": 1_000}).reports.progress().bloom
+    assert bloom is not None
+    assert (bloom.urls, bloom.expected_urls) == (12, 1_000)
