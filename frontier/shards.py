@@ -626,6 +626,8 @@ class ShardedFrontier(ShardedQueue, Frontier):
 
     def _resumable(self, stored: bytes, asked: Job) -> Job | None:
         """Return the job that continues; None when the job starts over, also since Redis has lost one of its shards."""
+        for shard in self.shards:  # a shard that is dropped has the filter of the stored job
+            shard.store.seen = Job.model_validate_json(stored).profile.seen
         with self._store.guarded():
             are_there = [self._store.client.exists(shard.store.root) for shard in self.shards]
         if all(are_there):

@@ -468,3 +468,11 @@ def test_the_bloom_filters_of_all_shards_are_in_the_progress(make: Make) -> None
     bloom = make(*URLS, seen={"method": "bloom", "expected_urls": 1_000}).reports.progress().bloom
     assert bloom is not None
     assert (bloom.urls, bloom.expected_urls) == (12, 1_000)
+
+
+def test_a_job_that_starts_over_with_other_rules_keeps_no_bloom_filter(make: Make, bench: Bench) -> None:
+    _emptied(make(*URLS, seen={"method": "bloom", "expected_urls": 100_000}))
+    assert len(list(bench.client.scan_iter("gf:{*:spring:bloom:*"))) > 3
+    again = make(*URLS, seen={"method": "exact"})
+    assert not list(bench.client.scan_iter("gf:{*:spring:bloom:*"))
+    assert sorted(_emptied(again)[0]) == sorted(URLS)
