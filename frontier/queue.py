@@ -266,11 +266,13 @@ class Frontier(LeaseQueue):
         decisions = [self._scope.decide(candidate) for candidate in candidates]
         wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
         self._widen(decisions[number].candidate.url for number in wanted)
+        # A seed that waits in the file was marked as seen, and is queued now as if its turn had come.
+        worker = "seeds" if self._has_marked_seeds() else "operator"
         for chunk in batched(wanted, _CHUNK):
             # The list comes first, so that a job that has just finished has the seeds when it is opened again.
             with self._store.guarded():
                 self._store.client.rpush(self._store.key("added"), *(seeds[number].url for number in chunk))
-            answers = self._add_chunk([decisions[number].candidate for number in chunk], worker="operator")
+            answers = self._add_chunk([decisions[number].candidate for number in chunk], worker=worker)
             if not answers:
                 return []
             for number, answer in zip(chunk, answers, strict=True):
@@ -643,6 +645,12 @@ class Frontier(LeaseQueue):
             self.mark_seen(seeds)
             self._note_seeds("marked", number)
         return True
+
+    def _has_marked_seeds(self) -> bool:
+        """Return whether seeds that wait in the file may be marked as seen."""
+        with self._store.guarded():
+            seeding, queued = self._store.client.hmget(self._store.key("state"), "seeding", "seeded")
+        return bool(seeding) and int(queued or 0) >= MARKED_AFTER
 
     def _widen(self, seeds: Iterable[str]) -> None:
         """Widen the scope of the running job by these canonical URLs, for all workers."""

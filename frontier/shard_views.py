@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from heapq import nlargest
 from itertools import chain, zip_longest
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Final, Literal, Self
 from archive.url import host_of
 from frontier.control import FOREVER_SECONDS, Controls
 from frontier.definition.quotas import QuotaOwner
-from frontier.lease import JobProgress, Lease, RenderProgress
+from frontier.lease import BloomProgress, JobProgress, Lease, RenderProgress
 from frontier.outside_queues import HostCounts, OutsideQueues, OutsideUrlState
 from frontier.queues.desk import QueueDesk, RestoredUrl, SeenBlock
 from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
@@ -42,8 +43,8 @@ from frontier.store import Store
 
 type ShardOf = Callable[[str], int]
 """Return the shard of a URL, or of a host."""
-type OpenShard = Callable[[int], bool]
-"""Open a shard that refused a URL since it is sealed. Return False when the job has ended."""
+type AddOpened = Callable[[int, Callable[[], list[bool] | None]], list[bool] | None]
+"""Add URLs to a shard, which is opened if it is sealed. Return None when the job has ended."""
 
 _SHARD: Final = "shard"
 _SCAN: Final = 500
@@ -163,6 +164,18 @@ def joined_progress(shards: Sequence[JobProgress], lags: Mapping[int, int]) -> J
         rejected=dict(sum((Counter(each.rejected) for each in shards), Counter[str]())),
         waits=tuple(waits[: max(len(each.waits) for each in shards)]),
         renders=_joined_renders([each.renders for each in shards], lags),
+        bloom=_joined_blooms([each.bloom for each in shards if each.bloom is not None]),
+    )
+
+
+def _joined_blooms(shards: Sequence[BloomProgress]) -> BloomProgress | None:
+    """Return the progress of the filters of all shards, with the false-positive rate of the fullest one."""
+    if not shards:
+        return None
+    return replace(
+        max(shards, key=lambda each: each.false_positives),
+        urls=sum(each.urls for each in shards),
+        dropped=sum(each.dropped for each in shards),
     )
 
 
@@ -224,18 +237,18 @@ class ShardedDesk(QueueDesk):
         shards: Sequence[QueueDesk],
         shard_of_url: ShardOf,
         shard_of_host: ShardOf,
-        open_shard: OpenShard,
+        add_opened: AddOpened,
     ) -> None:
         super().__init__(store)
         self._shards = shards
         self._shard_of_url = shard_of_url
         self._shard_of_host = shard_of_host
-        self._open_shard = open_shard
+        self._add_opened = add_opened
 
     def renders(self) -> QueueDesk:
         """Return the desk of the job's renders."""
         renders = [shard.renders() for shard in self._shards]
-        return ShardedDesk(self._store.renders(), renders, self._shard_of_url, self._shard_of_host, self._open_shard)
+        return ShardedDesk(self._store.renders(), renders, self._shard_of_url, self._shard_of_host, self._add_opened)
 
     def entries(
         self, states: Collection[EntryState] = ENTRY_STATES, wanted: Callable[[str], bool] | None = None
@@ -294,9 +307,9 @@ class ShardedDesk(QueueDesk):
         for number, each in enumerate(urls):
             numbers[self._shard_of_url(each.candidate.url)].append(number)
         for shard, own in numbers.items():
-            while (found := self._shards[shard].restore([urls[number] for number in own])) is None:
-                if not self._open_shard(shard):
-                    return None
+            found = self._add_opened(shard, partial(self._shards[shard].restore, [urls[number] for number in own]))
+            if found is None:
+                return None
             for number, is_new in zip(own, found, strict=True):
                 answers[number] = is_new
         return answers

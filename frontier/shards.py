@@ -27,11 +27,13 @@ in another one. A worker to whom all shards have said that they are empty tries 
    and of operators. So from now on, nothing comes into the sealed shards, unless somebody breaks the attempt.
 3. The first shard ends the job in one step with two checks: it is empty, and no attempt was broken since step 1.
 
-Whoever is refused by a sealed shard counts a broken attempt in the first shard, and opens the seal after that, unless
-the job is finished by then. If a visit added a link into a sealed shard, the attempt therefore fails in step 3,
-whatever became of the link and of the visit in the meantime. If the link comes into a shard that is not sealed yet, the
-shard or one that the link leads to is not empty in its own turn, or a link went into a sealed shard. A seal that an
-attempt leaves behind needs no care: the next attempt checks again that the shard is empty.
+A process that is refused by a sealed shard counts a broken attempt in the first shard, and opens the seal after that,
+unless the job is finished by then. When the URLs are in the shard, the process counts a broken attempt again, since
+another attempt may have sealed the shard before the seal was opened. If a visit added a link into a sealed shard, the
+attempt therefore fails in step 3, whatever became of the link and of the visit in the meantime. If the link comes into
+a shard that is not sealed yet, the shard or one that the link leads to is not empty in its own turn, or a link went
+into a sealed shard. A seal that an attempt leaves behind needs no care: the next attempt checks again that the shard is
+empty.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ import time
 from binascii import crc_hqx
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from functools import lru_cache
+from contextlib import closing, contextmanager, suppress
+from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import batched, count
 from pathlib import Path
@@ -154,6 +156,11 @@ def _stores(redis_url: str, name: str, settings: FrontierSettings, timeout_secon
     first = Store(redis_url, settings.shard, name, timeout_seconds=timeout_seconds)
     with closing(first.client):
         number = first.shards()
+        with first.guarded():
+            stored = first.client.get(first.root)
+        if stored:
+            with suppress(ValueError):  # a job that can't be read can be dropped
+                first.seen = Job.model_validate_json(stored).profile.seen
         yield [first, *(first.of_shard(tag) for tag in shard_names(settings.shard, number)[1:])]
 
 
@@ -218,6 +225,21 @@ class _Places:
     def __init__(self, number: int) -> None:
         self._number = number
         self._taken: dict[str, tuple[int, int]] = {}
+        self._kept: dict[str, Lease] = {}
+        """Leases by worker, for which another shard did not answer in the same call."""
+
+    def keep(self, worker: str, lease: Lease) -> None:
+        """Keep a lease for the next claim of its worker."""
+        self._kept[worker] = lease
+
+    def kept(self, worker: str, renew: Callable[[Lease], bool]) -> Lease | None:
+        """Return and forget the lease that was kept for a worker, if the lease is not over."""
+        lease = self._kept.get(worker)
+        if lease is None:
+            return None
+        is_held = renew(lease)  # the lease is kept when Redis does not answer
+        self._kept.pop(worker, None)
+        return lease if is_held else None
 
     def of(self, worker: str) -> int:
         """Return the shard that a worker asks first."""
@@ -253,9 +275,31 @@ class ShardedQueue(LeaseQueue):
         self._before_exchange()
         endings = [LeaseEnding.STALE] * len(finished)
         claims: list[Claim | None] = [None] * len(workers)
+        try:
+            for number, worker in enumerate(workers):
+                claims[number] = self._places.kept(worker, self.renew)
+            self._ask_shards(finished, workers, endings, claims, lease_seconds)
+        except FrontierUnavailable:
+            for worker, claim in zip(workers, claims, strict=True):
+                if isinstance(claim, Lease):
+                    self._places.keep(worker, claim)
+            raise
+        return ExchangeAnswer(tuple(endings), tuple(claims))
+
+    def _ask_shards(
+        self,
+        finished: Sequence[tuple[Lease, VisitOutcome]],
+        workers: Sequence[str],
+        endings: list[LeaseEnding],
+        claims: list[Claim | None],
+        lease_seconds: float | None,
+    ) -> None:
+        """Finish the visits, and make the claims that are None. The answers are put into `endings` and `claims`."""
         pauses: list[list[Pause]] = [[] for _ in workers]
         visits = _grouped(enumerate(self._shard_of(lease.host) for lease, _ in finished))
-        asking = _grouped(enumerate(self._places.of(worker) for worker in workers))
+        asking = _grouped(
+            (number, self._places.of(worker)) for number, worker in enumerate(workers) if claims[number] is None
+        )
         for _ in self._queues:
             further = defaultdict[int, list[int]](list)
             for shard in sorted({*visits, *asking}):
@@ -286,7 +330,6 @@ class ShardedQueue(LeaseQueue):
             )
             for number in waiting:
                 claims[number] = end or _shortest(pauses[number])
-        return ExchangeAnswer(tuple(endings), tuple(claims))
 
     def give_back(
         self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True
@@ -410,7 +453,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
         shards = self.shards
         self.segments = ShardedSegments(store, [shard.segments for shard in shards])
         of_url, of_host = self.shard_of_url, self.shard_of_host
-        self.desk = ShardedDesk(store, [shard.desk for shard in shards], of_url, of_host, self._open_shard)
+        self.desk = ShardedDesk(store, [shard.desk for shard in shards], of_url, of_host, self._add_opened)
         self.reports = ShardedReports(store, [shard.reports for shard in shards], of_url, of_host)
         self.controls = ShardedControls(store, [shard.controls for shard in shards], of_host, self._tell_shards)
         self.outside = ShardedOutside(store, [shard.outside for shard in shards], of_host)
@@ -479,9 +522,9 @@ class ShardedFrontier(ShardedQueue, Frontier):
         """
         found: dict[str, tuple[ScopeDecision, int]] = {}
         for shard, own in self._by_shard(urls).items():
-            while not (answers := self.shards[shard].visit_now(own)):
-                if not self._open_shard(shard):
-                    return []
+            answers = self._add_opened(shard, partial(self.shards[shard].visit_now, own))
+            if answers is None:
+                return []
             found |= dict(zip(own, answers, strict=True))
         return [found[url] for url in urls]
 
@@ -581,6 +624,19 @@ class ShardedFrontier(ShardedQueue, Frontier):
         for shard in self.shards:
             shard.wake_within_limits()
 
+    def _resumable(self, stored: bytes, asked: Job) -> Job | None:
+        """Return the job that continues; None when the job starts over, also since Redis has lost one of its shards."""
+        for shard in self.shards:  # a shard that is dropped has the filter of the stored job
+            shard.store.seen = Job.model_validate_json(stored).profile.seen
+        with self._store.guarded():
+            are_there = [self._store.client.exists(shard.store.root) for shard in self.shards]
+        if all(are_there):
+            return super()._resumable(stored, asked)
+        logger.warning("job %s: Redis has lost a shard of the frontier, so that the job starts over", self.job.name)
+        for shard in reversed(self.shards):
+            shard.store.drop()
+        return None
+
     def _open(self, before: bytes, state: Sequence[str | int | float]) -> bool:
         """Store the job in its further shards first, so that no worker finds a shard missing."""
         state = [*state, "others", _NO_COUNTS]
@@ -590,6 +646,10 @@ class ShardedFrontier(ShardedQueue, Frontier):
             while not is_open:
                 with store.guarded():
                     stored = store.client.get(store.root)
+                    is_first_lost = stored and not before and not store.client.exists(self._store.root)
+                if is_first_lost:  # the job begins anew
+                    store.drop()
+                    stored = b""
                 is_open = bool(store.run("open", stored or b"", text, 1, *state))
             with store.guarded():
                 store.client.hdel(store.key("state"), "seeding")
@@ -646,10 +706,19 @@ class ShardedFrontier(ShardedQueue, Frontier):
 
     def _run_added(self, shard: int, name: str, *arguments: ScriptArgument) -> Any:
         """Run a script that adds URLs to a shard. Open the shard if it is sealed. Return '' when the job has ended."""
-        for _ in range(_TRIES):
-            answer = self.shards[shard].store.run(name, *arguments)
-            if answer != b"" or not self._open_shard(shard):
-                return answer
+        return self._add_opened(shard, lambda: self.shards[shard].store.run(name, *arguments)) or b""
+
+    def _add_opened[T](self, shard: int, add: Callable[[], T]) -> T | None:
+        """Add URLs to a shard, with an `add` whose answer is false for a sealed shard, which is opened then.
+
+        Return the answer; None when the job has ended. An attempt to end the job may have sealed the shard again before
+        the URLs came, so that the attempts that go on are broken once more.
+        """
+        for try_ in range(_TRIES):
+            if answer := add():
+                return answer if not try_ or self._store.run("seal", "break") else None
+            if not self._open_shard(shard):
+                return None
         raise FrontierUnavailable(f"job {self.job.name} is ending; add the URLs again in a moment")
 
     def _open_shard(self, shard: int) -> bool:
@@ -667,7 +736,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
         for shard, numbers in by_shard.items():
             asked = [candidates[number] for number in numbers]
             found = self._run_added(
-                shard, "add", *self._add_arguments(asked, None, worker if shard == 0 else "operator")
+                shard, "add", *self._add_arguments(asked, None, "seeds" if worker == "seeds" else "operator")
             )
             if not found:
                 return []

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from support.stores.real_frontier import Bench
+from support.stores.real_frontier import PATIENT, Bench
 
 from archive.settings import LogSettings
 from frontier.definition.job import JobError, Profile, Seed, SeenRules
@@ -22,6 +22,7 @@ from frontier.politeness import VisitOutcome
 from frontier.queues.desk import RestoredUrl, SeenBlock
 from frontier.queues.lines import block_line, read_line
 from frontier.seen import BLOCK_BYTES, BloomFilter, bloom_filter, fingerprint
+from frontier.shards import drop_job, reports_of
 
 RULES: Final = SeenRules(method="bloom", expected_urls=40_000, false_positives=0.01)
 PROFILE: Final = Profile(scope="any", seen=RULES)
@@ -229,3 +230,12 @@ def test_a_filter_with_too_many_urls_says_so(bench: Bench) -> None:
     assert bloom.is_overfull
     assert bloom.false_positives == pytest.approx(1, rel=0.01)
     assert "of 10,000 expected URLs" in bloom.text
+
+
+def test_a_job_that_is_known_by_its_name_alone_has_its_filter(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier(profile=PROFILE)
+    frontier.add(links(NEW))
+    with reports_of(bench.url, "spring", PATIENT, timeout_seconds=5) as reports:
+        assert reports.progress().bloom == frontier.reports.progress().bloom is not None
+    drop_job(bench.url, "spring", PATIENT, timeout_seconds=5)
+    assert not list(bench.client.scan_iter("gf:{main}:spring*"))

@@ -120,6 +120,24 @@ def test_a_seed_that_a_page_links_to_before_its_turn_is_visited_once(
     assert all(seed.state == "done" for seed in frontier.reports.seeds())
 
 
+def test_a_seed_that_waits_in_the_file_and_is_added_by_an_operator_is_visited_once(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontier.queue.MARKED_AFTER", 500)
+    frontier = _frontier(bench, _hosts(tmp_path / "seeds.txt", 600))
+    frontier.begin_job()
+    answers = iter([False, False, True])
+    assert not frontier.queue_seeds(is_stopped=lambda: next(answers)), "500 seeds are queued, and all are marked"
+    (decided,) = frontier.add_seeds([Seed("http://h599.example/")])
+    assert isinstance(decided, Accepted)
+    frontier.queue_seeds()
+    visited = []
+    while isinstance(claim := frontier.claim("w"), Lease):
+        visited.append(claim.url)
+        frontier.finish(claim, VisitOutcome(200, bytes=1))
+    assert len(visited) == len(set(visited)) == 600
+
+
 def test_a_job_of_an_earlier_release_keeps_the_scope_that_redirects_made(bench: Bench, tmp_path: Path) -> None:
     seeds = _file(tmp_path / "seeds.txt", 10)
     _frontier(bench, seeds).open_job()

@@ -311,6 +311,65 @@ def test_long_queues_of_all_shards_wait_in_files(make: Make, tmp_path: Path) -> 
     assert len(visited) == len(set(visited)) == 132
 
 
+def test_leases_are_not_lost_while_one_shard_does_not_answer(make: Make) -> None:
+    frontier, workers = make(*URLS), [f"w{number}" for number in range(12)]
+    ended = frontier.claim("w0")
+    assert isinstance(ended, Lease)
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise FrontierUnavailable("the server of this shard is down")
+
+    down = frontier.shards[(shard_of(ended.host, 3) + 1) % 3]
+    exchange, down.exchange = down.exchange, refuse  # type: ignore[method-assign]
+    for _ in range(3):
+        with pytest.raises(FrontierUnavailable):
+            frontier.exchange([(ended, OK)], workers)
+    down.exchange = exchange  # type: ignore[method-assign]
+    answer = frontier.exchange([(ended, OK)], workers)
+    assert answer.endings == (LeaseEnding.DONE,)
+    leases = [lease for claim in answer.claims if isinstance(lease := claim, Lease)]
+    while isinstance(lease := frontier.claim(f"x{len(leases)}"), Lease):
+        leases.append(lease)
+    assert sorted(lease.url for lease in leases) == sorted({*URLS} - {ended.url})
+    assert all(frontier.finish(lease, OK) is LeaseEnding.DONE for lease in leases)
+
+
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_job_of_which_redis_has_lost_a_shard_begins_anew(make: Make, lost: int) -> None:
+    frontier = make(*URLS)
+    frontier.add(_links(*HOSTS))
+    _emptied(frontier)
+    frontier.shards[lost].store.drop()
+    again = make(*URLS)
+    assert sorted(_emptied(again)[0]) == sorted(URLS)
+    assert again.reports.progress().done == 12
+
+
+def test_a_url_that_comes_into_a_shard_while_it_is_sealed_again_is_visited(make: Make) -> None:
+    frontier, other = make(f"http://{_of_shard(0)}/"), _of_shard(1)
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    frontier.finish(lease, OK)
+    assert frontier.shards[1].store.run("seal", "seal") == 1
+    client, ends = frontier.shards[1].store.client, list[int]()
+    open_shard = frontier._open_shard
+
+    def opened_late(shard: int) -> bool:
+        """Open the shard after another worker has begun a further attempt to end the job, which ends it later."""
+        if ends:
+            return open_shard(shard)
+        frontier.shards[0].store.run("seal", "break")
+        ends.append(int(frontier.shards[0].store.run("seal", "look")))
+        assert [frontier.shards[number].store.run("seal", "seal") for number in (1, 2)] == [1, 1]
+        client.hdel(frontier.shards[1].store.key("state"), "finished")
+        return True
+
+    frontier._open_shard = opened_late  # type: ignore[method-assign]
+    assert isinstance(frontier.add_urls(_links(other))[0], Accepted)
+    assert frontier.shards[0].store.run("seal", "end", ends[0], 0) == 0, "the attempt is broken"
+    assert _emptied(frontier) == ([f"http://{other}/a"], JobFinished())
+
+
 def test_another_number_of_shards_is_refused(make: Make, bench: Bench) -> None:
     make(*URLS)
     with pytest.raises(FrontierUnavailable, match=r"set frontier\.shards to 3"):
@@ -403,3 +462,17 @@ def test_the_bloom_filters_of_all_shards_are_moved(make: Make) -> None:
     for block in frontier.desk.seen_blocks():
         other.desk.add_seen_block(block)
     assert not any(isinstance(each, Accepted) for each in other.add([Candidate(url, "L", depth=1) for url in URLS]))
+
+
+def test_the_bloom_filters_of_all_shards_are_in_the_progress(make: Make) -> None:
+    bloom = make(*URLS, seen={"method": "bloom", "expected_urls": 1_000}).reports.progress().bloom
+    assert bloom is not None
+    assert (bloom.urls, bloom.expected_urls) == (12, 1_000)
+
+
+def test_a_job_that_starts_over_with_other_rules_keeps_no_bloom_filter(make: Make, bench: Bench) -> None:
+    _emptied(make(*URLS, seen={"method": "bloom", "expected_urls": 100_000}))
+    assert len(list(bench.client.scan_iter("gf:{*:spring:bloom:*"))) > 3
+    again = make(*URLS, seen={"method": "exact"})
+    assert not list(bench.client.scan_iter("gf:{*:spring:bloom:*"))
+    assert sorted(_emptied(again)[0]) == sorted(URLS)
