@@ -23,7 +23,7 @@ LONGEST_TEXT: Final = 10_000_000
 """Characters of any text of an input."""
 MOST_ITEMS: Final = 500
 _NUMBER: Final = re.compile(r"([0-9]{1,18})")
-_PAIR: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
+_PAIR: Final = re.compile(r"(-?[0-9]{1,18})-([0-9]{1,18})")
 
 
 _BUILDING: Final = RLock()

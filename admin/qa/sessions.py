@@ -11,7 +11,7 @@ from pydantic import Field
 from sqlalchemy import ColumnElement, case, func, select
 
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import InputModel, OutputModel, Page, number_after, numbered_page
+from admin.models.operation import InputModel, OutputModel, Page, numbered_page, pair_after
 from admin.models.qa_tables import (
     OVER,
     PageChoice,
@@ -263,12 +263,12 @@ def list_pages(
     row = find(transaction, session)
     conditions = page_conditions(row, kind=kind, host=host, severity=severity, ruling=ruling, reviewer=reviewer)
     if after is not None:
-        score, number = _place(after)
+        score, number = pair_after(after)
         conditions.append((QaPage.score > score) | ((QaPage.score == score) & (QaPage.id > number)))
     query = select(QaPage).where(*conditions).order_by(QaPage.score, QaPage.id).limit(limit + 1)
     rows = list(transaction.session.scalars(query))
     items = with_decisions(transaction, row.collection, rows[:limit])
-    following = f"{items[-1].score}.{items[-1].id}" if len(rows) > limit else None
+    following = f"{items[-1].score}-{items[-1].id}" if len(rows) > limit else None
     return Page(items=items, next=following)
 
 
@@ -422,9 +422,3 @@ def _canonical_urls(urls: Sequence[str]) -> list[str]:
 def url_hash(url: str) -> str:
     """Return the SHA-256 of a URL in hexadecimal."""
     return sha256(url.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _place(text: str) -> tuple[int, int]:
-    """Return score and number of the row behind which a page of the list begins."""
-    score, _, number = text.partition(".")
-    return (-1 if score == "-1" else number_after(score)), number_after(number)

@@ -56,7 +56,7 @@ def test_pages_come_worst_first_and_each_once_however_they_are_paged(transaction
         previous, following = neighbours(transaction, session.id, number, PageFilter())
         assert previous == (expected[at - 1] if at else None)
         assert (following.id if following else None) == (expected[at + 1] if at + 1 < len(expected) else None)
-    with pytest.raises(InvalidInput, match="is not the end"):
+    with pytest.raises(InvalidInput, match="is no place in this list"):
         list_pages(transaction, session.id, after="x.y")
 
 
