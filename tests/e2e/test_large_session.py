@@ -36,6 +36,10 @@ pytestmark = pytest.mark.browser
 EACH_PAGE = 20
 """URLs of a page with its parts."""
 MOST_BYTES = 300_000_000
+MEASURED = """import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+sys.exit(code)"""
 
 
 def write_log(path: Path, lines: int) -> None:
@@ -71,13 +75,17 @@ def is_ours(process: psutil.Process) -> bool:
 
 
 def command_peak(home: Path, *arguments: str) -> int:
-    """Run a command to its good end; return the most bytes that it had in memory."""
+    """Run a command to its good end; return the most bytes that it had in memory.
+
+    A small process starts the command, since Linux counts the memory of the process that starts another one as memory
+    of both.
+    """
     command = our_command(*arguments, "--home", str(home))
-    process = subprocess.Popen(command, env={**source_environment(), **EXECUTED}, stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, arguments
-    return used.ru_maxrss * 1024
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *command],
+        env={**source_environment(), **EXECUTED}, stdout=subprocess.PIPE, check=True,
+    )  # fmt: skip
+    return int(done.stdout)
 
 
 @pytest.mark.parametrize(
