@@ -176,7 +176,7 @@ class Frontier(LeaseQueue):
             told(number)
         with self._store.guarded():
             self._store.client.hdel(self._store.key("state"), "opening")
-        self._tell_shards()
+        self.share_counts()
         logger.info("job %s was %s", self.job.name, "resumed" if before else "opened")
         return bool(before)
 
@@ -555,7 +555,7 @@ class Frontier(LeaseQueue):
     def _put_groups(self, groups: GroupList) -> None:
         self._groups.put(groups)
 
-    def _tell_shards(self) -> None:
+    def share_counts(self) -> None:
         """Tell the further shards of the job what was changed in the whole job."""
 
     def _open(self, before: bytes, state: Sequence[str | int | float]) -> bool:

@@ -66,6 +66,7 @@ from frontier.lease_queue import MOST_EXCHANGED, ExchangeAnswer, LeaseQueue
 from frontier.links.memory import LinkMemory, not_new
 from frontier.links.rejections import rejection_arguments
 from frontier.missing_pages import MissingPageAnswers
+from frontier.name_lookups import NameLookups
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier, Queued
 from frontier.renders import RenderQueue
@@ -455,13 +456,13 @@ class ShardedFrontier(ShardedQueue, Frontier):
         of_url, of_host = self.shard_of_url, self.shard_of_host
         self.desk = ShardedDesk(store, [shard.desk for shard in shards], of_url, of_host, self._add_opened)
         self.reports = ShardedReports(store, [shard.reports for shard in shards], of_url, of_host)
-        self.controls = ShardedControls(store, [shard.controls for shard in shards], of_host, self._tell_shards)
+        self.controls = ShardedControls(store, [shard.controls for shard in shards], of_host, self.share_counts)
         self.outside = ShardedOutside(store, [shard.outside for shard in shards], of_host)
         self.missing_pages = _ShardedMissingPages(store, shards)
         self.renders = ShardedRenders(self, store, settings)
 
     @property
-    def lookups(self) -> Any:
+    def lookups(self) -> NameLookups:
         """Return the look-ups of names, which all shards share."""
         return self._lookups
 
@@ -487,11 +488,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
             lasts = round(900 * SHARE_SECONDS)
             is_ours = self._store.client.set(self._store.key("counted"), 1, nx=True, px=lasts)
         if is_ours:
-            self._tell_shards()
-
-    def share_counts(self) -> None:
-        """Store in each shard what the others have counted, and the state of the whole job."""
-        self._tell_shards()
+            self.share_counts()
 
     def end_of_job(self) -> JobFinished | JobStopped | None:
         """End the job if all its shards are empty, and return the end; None when there is work somewhere."""
@@ -534,7 +531,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
         Raises JobError for an expression that can't be used, and FrontierLost when the job is gone.
         """
         super().add_reject(pattern)
-        self._tell_shards()
+        self.share_counts()
 
     def unvisited_seed_hosts(self) -> int:
         """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far."""
@@ -656,19 +653,19 @@ class ShardedFrontier(ShardedQueue, Frontier):
         if not super()._open(before, state):
             return False
         self._store.run("seal", "break")  # an attempt to end the job before it was opened anew
-        self._tell_shards()
+        self.share_counts()
         return True
 
     def _widen(self, seeds: Iterable[str]) -> None:
         super()._widen(seeds)
-        self._tell_shards()
+        self.share_counts()
 
     def _amend(self, change: Callable[[Job], Job], *, by: str = "") -> list[ProfileEdit]:
         edits = super()._amend(change, by=by)
-        self._tell_shards()
+        self.share_counts()
         return edits
 
-    def _tell_shards(self) -> None:
+    def share_counts(self) -> None:
         """Store in each shard what the others have counted, and the state of the whole job."""
         home = self._store
         with home.guarded():

@@ -39,7 +39,7 @@ def reasons(decisions: Sequence[ScopeDecision]) -> list[str]:
 
 
 def is_by_chance(number: int, expected: float) -> bool:
-    """Whether so many of many rare events lie within three standard deviations of the expected number."""
+    """Return whether so many of many rare events lie within three standard deviations of the expected number."""
     return abs(number - expected) <= 3 * math.sqrt(expected)
 
 

@@ -12,7 +12,7 @@ from socketserver import BaseRequestHandler, UDPServer
 from PIL import Image
 
 WARC = Path(__file__).with_name("HILL-20261127202332904-00000-20337~crawler.example~8443.warc.gz")
-"""What Heritrix 3.13.0 wrote of the site."""
+"""Heritrix 3.13.0 wrote this file when it crawled the site."""
 URL = "http://hill.example"
 PAGES = {
     "/": b"<!doctype html><title>A hill</title><link rel=stylesheet href=/look.css><h1>Linnets</h1><img src=/hill.png>"
