@@ -301,6 +301,7 @@ def crawl(pages: int, hosts: int, workers: int, crawlers: Sequence[str], profile
 @click.option(
     "--waiting", default=0, show_default=True, type=click.IntRange(0), help="Further hosts, which wait with a URL each."
 )
+@click.option("--claims", type=click.IntRange(1), help="URLs that are claimed and finished; all of them by default.")
 @click.option(
     "--shards", default=1, show_default=True, type=click.IntRange(1, 64), help="Slots over which the hosts are spread."
 )
@@ -316,6 +317,7 @@ def frontier(
     workers: int,
     batch: int,
     waiting: int,
+    claims: int | None,
     shards: int,
     redis_url: str | None,
     with_bloom: bool,
@@ -341,9 +343,9 @@ def frontier(
                 Console(width=max(Console().width, TABLE_WIDTH)).print(frontier_bench.servers_table(shared))
             return
         measure = partial(frontier_bench.measure, hosts, urls, workers, tell, batch=batch, shards=shards)
-        found = measure(waiting=waiting)
+        found = measure(waiting=waiting, claims=claims)
         filtered = SeenRules(method="bloom", expected_urls=max(urls + waiting, 1_000), false_positives=0.001)
-        bloom = measure(waiting=waiting, rules=filtered) if with_bloom else None
+        bloom = measure(waiting=waiting, claims=claims, rules=filtered) if with_bloom else None
         theirs = scrapy_queue.measure(hosts, urls) if with_scrapy else None
     except (RedisProblem, PeerUnavailable, FrontierUnavailable) as error:
         raise click.ClickException(str(error)) from error

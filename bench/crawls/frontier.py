@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import batched
 from multiprocessing.connection import Connection as Pipe
@@ -30,6 +31,7 @@ from frontier.politeness import VisitOutcome
 from frontier.private_redis.server import EmbeddedRedis, start_redis
 from frontier.queue import Frontier
 from frontier.seen import BUCKETS, bloom_filter
+from frontier.segments.registry import SEGMENT_FOLDER
 from frontier.shards import drop_job, frontier_for, frontier_of, shard_names, shard_of
 from frontier.store import connect
 
@@ -38,6 +40,10 @@ _JOB: Final = "bench"
 _SAMPLE: Final = 100
 _SAMPLED_KEYS: Final = 1_000
 _POLL_SECONDS: Final = 0.01
+_TOLD: Final = 500_000
+"""The progress is told after so many URLs."""
+_TIMEOUT_SECONDS: Final = 60.0
+"""While Redis forks to rewrite the file of a long queue, it does not answer."""
 _SETTINGS: Final = FrontierSettings(min_delay_seconds=0, delay_factor=0, retry_seconds=0, max_retry_seconds=0)
 """No delays: the queue alone is measured."""
 
@@ -57,6 +63,9 @@ _ROWS: Final = (
     ("CPU of Redis for a link to a visited URL, µs", "{:.1f}", "known_micros"),
     ("bytes of an idle host", "{:.0f}", "idle_bytes"),
     ("restart of Redis, s", "{:.1f}", "restart_seconds"),
+    ("URLs that wait in files", "{:,.0f}", "spilled"),
+    ("memory that the bench took to add all URLs, MB", "{:.0f}", "loader_megabytes"),
+    ("memory of Redis with the full queue, MB", "{:,.0f}", "full_megabytes"),
 )
 """The name of each measure, its form, and the field of a round."""
 
@@ -72,6 +81,8 @@ class FrontierRound:
     """URLs that a worker claims and finishes in one step."""
     waiting: int
     """Further hosts with one URL each, which wait for the end of their delays."""
+    claims: int
+    """URLs that were claimed and finished, of those that do not wait."""
     added_per_second: float
     known_per_second: float
     """Links a second that were seen before, most of which the worker remembers."""
@@ -87,7 +98,7 @@ class FrontierRound:
     queued_bytes: float
     """Memory of Redis for each URL that waits, its host included."""
     seen_bytes: float
-    """Memory of Redis for each URL when all are finished, its host included."""
+    """Memory of Redis for each URL that was finished, its host included. The hosts that wait do not count."""
     idle_bytes: float
     """Memory of Redis for each host that was visited and has no URL."""
     restart_seconds: float
@@ -96,6 +107,12 @@ class FrontierRound:
     """Memory of the seen test for each URL."""
     known_micros: float
     """CPU of Redis for each link to a visited URL, for a worker that does not remember the link."""
+    spilled: int
+    """URLs of long queues that waited in files, out of memory, when all had been added."""
+    loader_megabytes: float
+    """By how much the peak memory of the process that added the URLs has grown meanwhile."""
+    full_megabytes: float
+    """Memory of Redis when all URLs were queued, those of the hosts that wait included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,61 +219,74 @@ def measure(
     *,
     batch: int = 1,
     waiting: int = 0,
+    claims: int | None = None,
     shards: int = 1,
     rules: SeenRules = _EXACT,
 ) -> FrontierRound:
-    """Fill and empty the queue of a job with so many URLs on so many hosts. Raises RedisProblem.
+    """Fill the queue of a job with so many URLs on so many hosts, and empty it. Raises RedisProblem.
 
-    The workers take `batch` URLs in one step. As many as `waiting` further hosts have a URL and wait. The hosts are
-    spread over `shards` slots. `rules` have the method of the seen test.
+    The workers take `batch` URLs in one step, and end after `claims` URLs, by default after all. As many as `waiting`
+    further hosts have a URL and wait. The hosts are spread over `shards` slots. `rules` have the method of the seen
+    test. The ends of long queues wait in files, as in a crawl.
     """
+    claims = min(claims or urls, urls)
     settings = _SETTINGS.model_copy(update={"shards": shards})
     # The guard of the Redis may still make a lock file while the folder is removed.
     with (
         tempfile.TemporaryDirectory(prefix="gf-bench-", ignore_cleanup_errors=True) as folder,
         start_redis(Path(folder)) as server,
+        ExitStack() as stack,
     ):
-        client: Any = redis.Redis.from_url(server.url, protocol=2)
+        client: Any = stack.enter_context(closing(redis.Redis.from_url(server.url, protocol=2)))
         job = Job.of(_JOB, "bench", ["http://seed.test/"], Profile(scope="any", seen=rules))
-        frontier = frontier_for(server.url, job, settings)
+        frontier = stack.enter_context(
+            closing(frontier_for(server.url, job, settings, timeout_seconds=_TIMEOUT_SECONDS))
+        )
         frontier.open_job()
+        frontier.segments.folder = Path(folder) / SEGMENT_FOLDER
+        stack.enter_context(frontier.spiller(tell))
         empty = _memory(client)
-        began = time.perf_counter()
-        for chunk in batched(_candidates(hosts, urls), _CHUNK):
+        peak, began = _peak_megabytes(), time.perf_counter()
+        for number, chunk in enumerate(batched(_candidates(hosts, urls), _CHUNK), 1):
             frontier.add(chunk)
+            if number * _CHUNK % _TOLD == 0:
+                redis_megabytes, ours = _memory(client) / 1e6, _peak_megabytes()
+                tell(f"{number * _CHUNK:,} URLs added; Redis has {redis_megabytes:,.0f} MB, the bench {ours:,.0f} MB")
         added = urls / (time.perf_counter() - began)
+        loader = _peak_megabytes() - peak
         tell(f"{urls:,} URLs added: {added:,.0f} a second")
         queued = (_memory(client) - empty) / urls
-        known, began = min(urls, 50_000), time.perf_counter()
+        known, began = min(claims, 50_000), time.perf_counter()
         for chunk in batched(_candidates(hosts, known), _CHUNK):
             frontier.add(chunk)
         again = known / (time.perf_counter() - began)
         if waiting:
             _add_waiting(frontier, client, waiting, shards)
             tell(f"{waiting:,} hosts wait")
-        full = _memory(client)
+        full, spilled = _memory(client), _spilled(client, shards)
         restart = _restarted(client, server)
-        empty += _memory(client) - full  # buffers and scripts that the new server does not have
+        tell(f"Redis was killed, and answered again after {restart:.1f} s")
+        queued_memory = _memory(client)  # without buffers and scripts that the new server does not have
         pid = int(client.info("server")["process_id"])  # that of the new server
         before = resource_usage(pid).redis_cpu
-        found = _emptied(server.url, workers, batch, urls, shards)
+        found = _emptied(server.url, workers, batch, claims, shards)
         after = resource_usage(pid).redis_cpu
         pairs = sum(one.pairs for one in found)
         seconds = max(one.seconds for one in found)
         times = sorted(milliseconds for one in found for milliseconds in one.claims)
         tell(f"{pairs:,} URLs claimed and finished: {pairs / seconds:,.0f} a second")
-        seen = (_memory(client) - empty) / urls
+        # A URL that was finished gave back a part of the memory that it took in the queue.
+        seen = queued - (queued_memory - _memory(client)) / pairs
         known_micros = _known_micros(server.url, pid, _candidates(hosts, known), settings) / known
-        idle = _idle_bytes(client, hosts, shards)
-        test = _test_bytes(client, rules, shards) / urls
-        frontier.close()
-        client.close()
+        idle = _idle_bytes(client, min(hosts, pairs), shards)
+        test = _test_bytes(client, rules, shards) / (urls + waiting)
         return FrontierRound(
             hosts,
             urls,
             workers,
             batch,
             waiting,
+            claims,
             added,
             again,
             pairs / seconds,
@@ -270,6 +300,9 @@ def measure(
             restart,
             test,
             known_micros,
+            spilled,
+            loader,
+            full / 1e6,
         )
 
 
@@ -277,7 +310,7 @@ def table(found: FrontierRound, scrapy: ScrapyQueueRound | None = None, *, bloom
     """Return the costs as a table, with those of a Bloom filter and of scrapy's disk queue when they were measured."""
     made = Table(
         title=f"{found.urls:,} URLs on {found.hosts:,} hosts, {found.workers} workers, batches of {found.batch}, "
-        f"{found.waiting:,} hosts that wait"
+        f"{found.claims:,} of the URLs claimed, {found.waiting:,} hosts that wait"
     )
     made.add_column("measure")
     made.add_column("value", justify="right")
@@ -329,7 +362,7 @@ def _emptied(url: str, workers: int, batch: int, urls: int, shards: int) -> list
 
 def _work(pipe: Pipe, url: str, name: str, batch: int, left: Any, shards: int) -> None:
     """Claim and finish URLs until `left` of them are left for all workers."""
-    frontier = frontier_of(url, _JOB, _SETTINGS.model_copy(update={"shards": shards}))
+    frontier = frontier_of(url, _JOB, _SETTINGS.model_copy(update={"shards": shards}), timeout_seconds=_TIMEOUT_SECONDS)
     pipe.send("ready")
     pipe.recv()
     outcome = VisitOutcome(200, bytes=5_000, duration_ms=10)
@@ -385,6 +418,11 @@ def _idle_bytes(client: Any, hosts: int, shards: int) -> float:
     return sum(sample) / len(sample) + sum(counts) / hosts
 
 
+def _spilled(client: Any, shards: int) -> int:
+    """Return how many URLs wait in files."""
+    return sum(int(client.hget(f"{tag}{_JOB}:count", "spilled") or 0) for tag in _tags(shards))
+
+
 def _known_micros(url: str, redis_pid: int, candidates: Iterable[Candidate], settings: FrontierSettings) -> float:
     """Return the CPU of Redis, in microseconds, while a new worker adds these visited URLs."""
     frontier = frontier_of(url, _JOB, settings)
@@ -423,3 +461,8 @@ def _candidates(hosts: int, urls: int) -> Iterator[Candidate]:
 def _memory(client: Any) -> int:
     """Return the bytes that the data of Redis take."""
     return int(client.info("memory")["used_memory"])
+
+
+def _peak_megabytes() -> float:
+    """Return the largest memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000

@@ -33,7 +33,8 @@ from frontier.private_redis.socket_path import drop_socket_path, plain_path, soc
 
 logger = logging.getLogger(__name__)
 
-_START_SECONDS: Final = 300.0
+_START_SECONDS: Final = 1800.0
+"""A server that loads the queue of ten million URLs on a busy machine needs some minutes."""
 _PIDFILE_SECONDS: Final = 5.0
 """A new server must write its process id within this time."""
 _POLL_SECONDS: Final = 0.02
