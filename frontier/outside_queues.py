@@ -112,9 +112,10 @@ class OutsideQueues:
         with self._store.guarded():
             pipeline = client.pipeline(transaction=False)
             pipeline.hget(key("lease"), id)
-            pipeline.hmget(key("u"), id, f"t:{id}", f"l:{id}")
+            pipeline.hget(key("u"), id)
+            pipeline.hmget(key("tries"), f"t:{id}", f"l:{id}")
             pipeline.hget(key("revisits"), id)
-            holder, (record, tries, lost), visited = pipeline.execute()
+            holder, record, (tries, lost), visited = pipeline.execute()
             candidate = unpack(record) if holder and record else None
             if candidate is None:
                 return None

@@ -475,8 +475,7 @@ class Reports:
 
     def _open(self, state: UrlState) -> Iterator[UrlReport]:
         aside = self._aside()
-        records = ((id, record) for id, record in self._scan("u") if not id.startswith(b"t:"))
-        for chunk in batched(records, _SCAN):
+        for chunk in batched(self._scan("u"), _SCAN):
             with self._store.guarded():
                 pipeline = self._store.client.pipeline(transaction=False)
                 for id, _ in chunk:

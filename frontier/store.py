@@ -22,7 +22,8 @@ seeds of the file that were not visited, by small numbers in the order of the fi
 | `…:JOB:retry` | zset | ids that rest before a retry, by due ms |
 | `…:JOB:leases` | zset | leased ids, by expiry ms |
 | `…:JOB:lease` | hash | id to token and worker; `c:WORKER`, `f:WORKER` its last claim and finish, for lost answers |
-| `…:JOB:u` | hash | id to record (host, score, JSON), `t:ID` earlier visits, `l:ID` workers lost with the URL |
+| `…:JOB:u` | hash | id to record (host, score, JSON) |
+| `…:JOB:tries` | hash | of an open URL with earlier visits: `t:ID` their number, `l:ID` workers lost with the URL |
 | `…:JOB:ended` | hash | id of a failed or excluded URL to ending, code, record |
 | `…:JOB:aside` | hash | host that was set aside to the reason |
 | `…:JOB:beyond` | set | hosts with only documents in their queues, once the limit of pages is reached |
@@ -98,7 +99,7 @@ from frontier.seen import BUCKETS, LINE_BYTES, Fingerprint, bloom_filter, finger
 type ScriptArgument = bytes | str | int | float
 
 _NAMES: Final = (
-    *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
+    *("state", "count", "ready", "retry", "leases", "lease", "u", "tries", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),

@@ -24,7 +24,7 @@ if not is_aside(host) then
   return blocked > 0 and 1 or 0
 end
 call('HDEL', key('aside'), host)
-local waiting = call('ZCARD', key('q:' .. host))
+local waiting = call('ZCARD', queue_of(host))
 local spilled = spilled_of(host)
 count('queued', waiting + spilled)
 count('excluded', 0 - waiting - spilled)

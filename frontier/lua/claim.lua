@@ -15,6 +15,7 @@ local LOWER_SHARE = tonumber(ARGV[4]) -- so many claims of a host, of which one 
 local DUE_SHARE = 5 * LOWER_SHARE -- so many claims of a host, of which one takes a URL that is due to be visited again
 local JOB = string.sub(ROOT, #SHARD + 1)
 local key_of_hosts = job_root() .. ':hostgroups'
+local LEASE_END = text(NOW + lease_ms)
 local CLOCK_MS = 1000 -- precision of the time of the last claim
 local FIRST_BYTES, FIRST_URLS = 1048576, 100 -- what a visit is expected to take before the first visit has ended
 local SPREAD = 4 -- a visit may take so many times the mean before several visits together go beyond a limit
@@ -58,8 +59,9 @@ end
 -- Return the lease of the first answer to a claim when this answer was lost.
 local function given_before(claim, last)
   local number, worker, token = unpack(claim)
-  local id = last and string.match(last, '^' .. token .. '\n(.*)$')
-  if not id or call('HGET', key('lease'), id) ~= token .. '\n' .. worker then return nil end
+  if not last or string.sub(last, 1, #token + 1) ~= token .. '\n' then return nil end
+  local id = string.sub(last, #token + 2)
+  if call('HGET', key('lease'), id) ~= token .. '\n' .. worker then return nil end
   local record, tries, host, _, lost = read_url(id)
   if not record then return nil end
   local _, _, failures = host_state(host)
@@ -156,7 +158,7 @@ if pages or host_pages then
       for priority = 0, 3 do
         local start = behind + priority * BAND
         local from, to = string.format('%.0f', start), string.format('(%.0f', start + EMBEDS)
-        local found = call('ZRANGEBYSCORE', key('q:' .. host), from, to, 'LIMIT', 0, 1)
+        local found = call('ZRANGEBYSCORE', queue_of(host), from, to, 'LIMIT', 0, 1)
         if found[1] then return found[1] end
       end
     end
@@ -165,7 +167,7 @@ if pages or host_pages then
   -- Park a host that has only documents in its queue until the limit of pages is raised.
   function park_host(host)
     call('ZREM', key('ready'), host)
-    if call('EXISTS', key('q:' .. host)) == 1 then call('SADD', key('beyond'), host) end
+    if call('EXISTS', queue_of(host)) == 1 then call('SADD', key('beyond'), host) end
   end
 
   -- The limit of pages is reached, so that documents are not visited any more. Resting documents go back to their
@@ -217,7 +219,7 @@ end
 -- Remove and return the first URL of the queue. Every so many times, take the first URL of a lower priority, and more
 -- seldom of the lowest one, so that no priority waits for ever.
 local function pop_url(host)
-  local queue = key('q:' .. host)
+  local queue = queue_of(host)
   local first = call('ZPOPMIN', queue)
   local id, score = first[1], tonumber(first[2])
   local turn = id and score < (revisit and REVISIT or STANDARD) and call('HINCRBY', HOSTS .. host, 'k', 1) or 1
@@ -261,7 +263,7 @@ end
 -- Let a host wait for its group, behind the other hosts that wait. A host with an urgent URL waits before those without.
 local function park(host, group)
   call('ZREM', key('ready'), host)
-  local first = call('ZRANGE', key('q:' .. host), 0, 0, 'WITHSCORES')
+  local first = call('ZRANGE', queue_of(host), 0, 0, 'WITHSCORES')
   if not first[1] then return end
   local turn = group.number * 2 * TURNS + call('HINCRBY', groups_key(), 'turn', 1)
   if tonumber(first[2]) < STANDARD then
@@ -291,40 +293,38 @@ end
 
 -- Pick a URL that was removed from its queue, and note the visit of its host.
 local function pick(host, id, visits, failures, leased, group)
-  call('HSET', HOSTS .. host, 'n', visits + 1, 's', NOW, 'l', NOW + lease_ms, 'j', JOB)
+  call('HSET', HOSTS .. host, 'n', text(visits + 1), 's', NOW_TEXT, 'l', LEASE_END, 'j', JOB)
   if group then
     call('HSET', key('lease'), 'g:' .. id, group.name)
     call('HINCRBY', groups_key(), 'v:' .. group.name, 1)
     note_group(group, group.visits + 1, NOW + lease_ms)
   end
   -- The state of a host is kept for at least a day after its last lease.
-  if leased < NOW - DAY_MS then call('PEXPIREAT', HOSTS .. host, NOW + lease_ms + 2 * DAY_MS) end
-  if call('EXISTS', key('q:' .. host)) == 0 then
+  if leased < NOW - DAY_MS then call('PEXPIREAT', HOSTS .. host, text(NOW + lease_ms + 2 * DAY_MS)) end
+  if call('EXISTS', queue_of(host)) == 0 then
     call_later('ZREM', key('ready'), host)
   else
     -- A host with too many visits is checked again when a visit ends, at the latest when this lease ends.
-    call_later('ZADD', key('ready'), visits + 1 < per_host and NOW or NOW + lease_ms, host)
+    call_later('ZADD', key('ready'), visits + 1 < per_host and NOW_TEXT or LEASE_END, host)
   end
   picked[#picked + 1] = { id, host, failures, group and group.name }
 end
 
 -- Give the picked URLs to the claims. A URL whose record is damaged ends, and its host is checked again.
 local function give()
-  local fields = {}
-  for _, each in ipairs(picked) do
-    local id = each[1]
-    fields[#fields + 1], fields[#fields + 2], fields[#fields + 3] = id, 't:' .. id, 'l:' .. id
-  end
+  local ids = {}
+  for number, each in ipairs(picked) do ids[number] = each[1] end
   count('queued', -#picked)
-  local found = call('HMGET', key('u'), unpack(fields))
+  local records = call('HMGET', key('u'), unpack(ids))
   for number, each in ipairs(picked) do
     local id, host, failures, group = unpack(each)
-    local record, at = found[3 * number - 2], 3 * number
+    local record = records[number]
     if record and string.find(record, '^[^\n]+\n%d+\n') then
       local _, worker, token = unpack(claims[#leases + 1])
-      call_later('ZADD', key('leases'), NOW + lease_ms, id)
-      call_later('HSET', key('lease'), id, token .. '\n' .. worker, 'c:' .. worker, token .. '\n' .. id)
-      local tries, lost = tonumber(found[at - 1] or 0), tonumber(found[at] or 0)
+      call_later('ZADD', key('leases'), LEASE_END, id)
+      call_later('HSET', key('lease'), id, token .. '\n' .. worker)
+      call_later('HSET', key('lease'), 'c:' .. worker, token .. '\n' .. id)
+      local tries, lost = tries_of(id)
       leases[#leases + 1] = { #leases + 1, id, record, tries, failures, lost, history(id) }
     else
       fail_damaged(id)
@@ -379,7 +379,7 @@ local function pick_from(host, has_turn)
   if documents_wait then
     id = first_embed(host)
     if id then
-      call('ZREM', key('q:' .. host), id)
+      call('ZREM', queue_of(host), id)
     elseif visits == 0 and host_over then
       set_aside(host, 'limit-host-pages')
       return nil
@@ -393,7 +393,7 @@ local function pick_from(host, has_turn)
     id = pop_url(host)
   end
   if id and quotas and retire(id) then
-    if call('EXISTS', key('q:' .. host)) == 1 then return nil, NOW end
+    if call('EXISTS', queue_of(host)) == 1 then return nil, NOW end
     id = nil
   end
   if id then
@@ -510,8 +510,8 @@ if not next_due then
   local first = revisit and call('ZRANGE', job .. ':due', 0, 0, 'WITHSCORES') or {}
   if first[1] then return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length } end
   local other = is_render and job or ROOT .. RENDERS
-  local keys = { other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready' }
-  if call('EXISTS', unpack(keys)) > 0 then return { 'pause', BUSY_MS, 'busy', scope_length } end
+  local waiting = { other .. ':ready', other .. ':retry', other .. ':leases', other .. ':groupready' }
+  if call('EXISTS', unpack(waiting)) > 0 then return { 'pause', BUSY_MS, 'busy', scope_length } end
   if awaits_segments() then return { 'pause', BUSY_MS, is_render and 'busy' or 'spilled', scope_length } end
   if others then return { 'pause', BUSY_MS, 'empty', scope_length } end -- the worker asks the other shards
   if not is_render and call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end

@@ -1,6 +1,7 @@
 -- This file stands in front of each script when the script is loaded. KEYS[1] is the root key of the job. All other keys
 -- of the job and of its hosts are made from it and lie in the same slot. store.py has the table of keys.
 -- A redis.call costs about as much as all the Lua around it. So the scripts read several fields of a hash in one call.
+-- Redis spends most of a microsecond on a number that is an argument of a call. So times are also kept as texts.
 
 local ROOT = KEYS[1]
 local SHARD = string.match(ROOT, '^gf:{[^}]*}:')
@@ -20,7 +21,29 @@ local call = redis.call
 local time = call('TIME')
 local NOW = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local function key(name) return ROOT .. ':' .. name end
+-- Return an integer as text. This is quicker than '%.0f'.
+local function text(number) return string.format('%d', number) end
+
+local NOW_TEXT = text(NOW)
+
+local keys = {} -- by root key and name: the keys that were asked for
+
+local function key(name)
+  local of_root = keys[ROOT]
+  if not of_root then
+    of_root = {}
+    keys[ROOT] = of_root
+  end
+  local found = of_root[name]
+  if not found then
+    found = ROOT .. ':' .. name
+    of_root[name] = found
+  end
+  return found
+end
+
+-- Return the key of the queue of a host.
+local function queue_of(host) return ROOT .. ':q:' .. host end
 
 -- The renders of a job have a root of their own, behind that of the job (renders.py).
 local RENDERS = '=renders'
@@ -56,13 +79,21 @@ local function add_to(hash, field, by)
   changes[field] = (changes[field] or 0) + by
 end
 
--- Call a command that takes any number of arguments for its key, with `store_changes`.
-local function call_later(command, name, ...)
-  local of_command = arguments[command] or {}
-  arguments[command] = of_command
-  local found = of_command[name] or {}
-  of_command[name] = found
-  for _, argument in ipairs({ ... }) do found[#found + 1] = argument end
+-- Call a command that takes any number of arguments for its key, with `store_changes`. Two arguments, or one, are added.
+local function call_later(command, name, first, second)
+  local of_command = arguments[command]
+  if not of_command then
+    of_command = {}
+    arguments[command] = of_command
+  end
+  local found = of_command[name]
+  if not found then
+    found = {}
+    of_command[name] = found
+  end
+  local last = #found
+  found[last + 1] = first
+  if second then found[last + 2] = second end
 end
 
 local function count(name, by) add_to(COUNT, name, by) end
@@ -87,14 +118,14 @@ local function store_changes()
     local fields = {}
     for field in pairs(changes) do fields[#fields + 1] = field end
     if #fields < 3 then
-      for _, field in ipairs(fields) do call('HINCRBY', hash, field, string.format('%.0f', changes[field])) end
+      for _, field in ipairs(fields) do call('HINCRBY', hash, field, text(changes[field])) end
     else
       for at = 1, #fields, MOST_ARGUMENTS do
         local last = math.min(at + MOST_ARGUMENTS - 1, #fields)
         local before, values = call('HMGET', hash, unpack(fields, at, last)), {}
         for number = at, last do
-          values[#values + 1] = fields[number]
-          values[#values + 1] = string.format('%.0f', tonumber(before[number - at + 1] or 0) + changes[fields[number]])
+          local field, place = fields[number], number - at + 1
+          values[2 * place - 1], values[2 * place] = field, text(tonumber(before[place] or 0) + changes[field])
         end
         call('HSET', hash, unpack(values))
       end
@@ -105,13 +136,41 @@ end
 
 local function is_aside(host) return call('HEXISTS', key('aside'), host) == 1 end
 
+-- Few URLs were visited before, or lost a worker. So their tries are in a hash of their own, which most jobs do not have.
+local have_tries = {} -- by root key, whether the hash exists
+
+local function has_tries()
+  if have_tries[ROOT] == nil then have_tries[ROOT] = call('EXISTS', key('tries')) == 1 end
+  return have_tries[ROOT]
+end
+
+local function set_tries(id, tries, lost)
+  if tries > 0 then call('HSET', key('tries'), 't:' .. id, tries) end
+  if lost > 0 then call('HSET', key('tries'), 'l:' .. id, lost) end
+  if tries > 0 or lost > 0 then have_tries[ROOT] = true end
+end
+
+-- Return the tries of a URL, and the number of workers that were lost with it.
+local function tries_of(id)
+  if not has_tries() then return 0, 0 end
+  local found = call('HMGET', key('tries'), 't:' .. id, 'l:' .. id)
+  return tonumber(found[1] or 0), tonumber(found[2] or 0)
+end
+
+-- Forget a URL that is in no queue any more.
+local function forget_url(id)
+  call_later('HDEL', key('u'), id)
+  if has_tries() then call_later('HDEL', key('tries'), 't:' .. id, 'l:' .. id) end
+end
+
 -- Return the record of a URL (host, score and JSON, each on a line), its tries, its host, its score, and the number of
 -- workers that were lost with it. Return nothing when the record is lost or damaged.
 local function read_url(id)
-  local found = call('HMGET', key('u'), id, 't:' .. id, 'l:' .. id)
-  if not found[1] then return nil end
-  local host, score = string.match(found[1], '^([^\n]+)\n(%d+)\n')
-  if host then return found[1], tonumber(found[2] or 0), host, score, tonumber(found[3] or 0) end
+  local record = call('HGET', key('u'), id)
+  local host, score = string.match(record or '', '^([^\n]+)\n(%d+)\n')
+  if not host then return nil end
+  local tries, lost = tries_of(id)
+  return record, tries, host, score, lost
 end
 
 -- Return the time from which a host may be visited (after its delay and its block), its current visits, its failures, and
@@ -141,7 +200,7 @@ end
 -- queued while the crawl goes on come as early as if all had been queued at its beginning. With any other URL, the host is
 -- checked after the hosts that are due already.
 local function enqueue(id, host, score, turn)
-  call('ZADD', key('q:' .. host), score, id)
+  call('ZADD', queue_of(host), score, id)
   if is_aside(host) then return count('excluded', 1) end
   count('queued', 1)
   if tonumber(score) < STANDARD then
@@ -153,7 +212,9 @@ local function enqueue(id, host, score, turn)
 end
 
 -- Check a host again when it is due, if its queue is not empty.
-local function schedule_host(host, due) call_later('ZADD XX', key('ready'), math.max(due, NOW), host) end
+local function schedule_host(host, due)
+  call_later('ZADD XX', key('ready'), due > NOW and text(due) or NOW_TEXT, host)
+end
 
 -- Return the number of URLs of a host that are in segments (frontier/segments).
 local function spilled_of(host) return tonumber(call('HGET', key('spilled'), host) or 0) end
@@ -170,7 +231,7 @@ local SAMPLE = 64
 
 local function note_length(host, number, longest)
   if longest == 0 or number % math.max(math.min(SAMPLE, math.floor(longest / 4)), 1) > 0 then return end
-  if call('ZCARD', key('q:' .. host)) > longest then call('SADD', key('long'), host) end
+  if call('ZCARD', queue_of(host)) > longest then call('SADD', key('long'), host) end
 end
 
 -- `note_seen` is the seen test. It returns 1 for a URL that is new, 0 for one that was seen, and 2 for one of which a
@@ -250,7 +311,7 @@ local function longest_queue() return tonumber(call('HGET', key('state'), 'queue
 -- Set a host aside: none of its URLs is handed out, and they count as excluded until the command 'wake'.
 local function set_aside(host, why)
   if is_aside(host) then return 0 end
-  local waiting = call('ZCARD', key('q:' .. host)) + spilled_of(host)
+  local waiting = call('ZCARD', queue_of(host)) + spilled_of(host)
   call('HSET', key('aside'), host, why)
   call('ZREM', key('ready'), host)
   call('ZREM', key('parked'), host)
@@ -373,7 +434,7 @@ local function conclude(id, record, ending, code, fetched)
   count(ending, 1)
   count('c:' .. code, 1)
   if ending ~= 'done' then call('HSET', key('ended'), id, ending .. '\n' .. code .. '\n' .. record) end
-  call_later('HDEL', key('u'), id, 't:' .. id, 'l:' .. id)
+  forget_url(id)
 end
 
 -- Store the end of a seed that has a report.
@@ -410,7 +471,7 @@ end
 -- goes behind the others of its host, since the URL may have ended the worker. After MAX_LOST lost workers, the next
 -- worker ends the URL without a visit and writes a line to crawl.log.
 local function take_back(id, max_retries, counts)
-  local record, tries, host, score = read_url(id)
+  local record, tries, host, score, lost = read_url(id)
   if not record then
     call('ZREM', key('leases'), id)
     leave_group(id, call('HGET', key('lease'), 'g:' .. id))
@@ -421,8 +482,7 @@ local function take_back(id, max_retries, counts)
   if counts and tries >= max_retries + MAX_LOST and not is_renders() then
     conclude(id, record, 'failed', '-5')
   elseif counts then
-    call('HSET', key('u'), 't:' .. id, tries + 1)
-    call('HINCRBY', key('u'), 'l:' .. id, 1)
+    set_tries(id, tries + 1, lost + 1)
     enqueue(id, host, string.format('%.0f', tonumber(score) + BEHIND))
   else
     enqueue(id, host, score)

@@ -7,12 +7,12 @@ for at = 3, #ARGV do
   local id = ARGV[at]
   local record, _, host = read_url(id)
   local rested = record and call('ZREM', key('retry'), id) == 1
-  local waited = record and not rested and call('ZREM', key('q:' .. host), id) == 1
+  local waited = record and not rested and call('ZREM', queue_of(host), id) == 1
   if rested or waited then
     -- The waiting URLs of a host that was set aside are among the excluded ones already.
     count(waited and is_aside(host) and 'excluded' or 'queued', -1)
     end_queued(id, record, ending, code)
-    if waited and call('EXISTS', key('q:' .. host)) == 0 then
+    if waited and call('EXISTS', queue_of(host)) == 0 then
       call('ZREM', key('ready'), host)
       call('SREM', key('beyond'), host)
     end

@@ -2,13 +2,14 @@
 -- ending is '' when the lease is over or another's, and nothing was changed.
 
 local visits, leases, ids, answers = {}, {}, {}, {}
-for number, text in ipairs(ARGV) do
-  local visit = cjson.decode(text)
+for number, packed in ipairs(ARGV) do
+  local visit = cjson.decode(packed)
   visits[number], ids[number] = visit, visit.id
   leases[2 * number - 1], leases[2 * number] = visit.id, 'g:' .. visit.id
 end
 local held = call('HMGET', key('lease'), unpack(leases))
 local records = call('HMGET', key('u'), unpack(ids))
+local seeds = call('HMGET', key('seeds'), unpack(ids))
 
 -- Count what a render fetched for the limits of the job. The page itself was counted when the plain crawler fetched it.
 local function note_render(visit, host, fetched, bytes)
@@ -22,7 +23,7 @@ local function note_render(visit, host, fetched, bytes)
   call('HSET', key('rests'), host, NOW + math.max(visit.host_wait_ms or 0, 0) + (visit.duration_ms or 0))
 end
 
-local function end_visit(visit, kept, group)
+local function end_visit(visit, kept, group, is_seed)
   local id, host, fetched, bytes = visit.id, visit.host, visit.urls or 1, visit.bytes or 0
   local wait, ending, code = visit.host_wait_ms or 0, visit.ending, visit.code
   local score = string.match(kept or '', '^[^\n]+\n(%d+)\n')
@@ -32,13 +33,14 @@ local function end_visit(visit, kept, group)
   end
   call_later('HSET', key('lease'), 'f:' .. visit.worker, visit.token .. '\n' .. ending)
 
-  local due, others, failures = host_state(host)
+  local due, others, before = host_state(host)
   if wait > 0 then due = math.max(due, NOW + wait) end
-  failures = visit.host_failed and failures + 1 or ending == 'done' and 0 or failures
+  local failures = visit.host_failed and before + 1 or ending == 'done' and 0 or before
   call_later('ZREM', key('leases'), id)
   call_later('HDEL', key('lease'), id)
   leave_group(id, group)
-  call('HSET', HOSTS .. host, 'n', math.max(others - 1, 0), 'd', due, 's', NOW, 'f', failures)
+  call('HSET', HOSTS .. host, 'n', text(math.max(others - 1, 0)), 'd', text(due), 's', NOW_TEXT)
+  if failures ~= before then call('HSET', HOSTS .. host, 'f', failures) end
   if visit.host_failed then call('HSET', HOSTS .. host, 'e', code) end
   if wait > DAY_MS then call('PEXPIREAT', HOSTS .. host, due + DAY_MS) end
 
@@ -73,7 +75,7 @@ local function end_visit(visit, kept, group)
 
   if ending == 'again' then
     count('retries', 1)
-    if visit.is_try ~= false then call('HINCRBY', key('u'), 't:' .. id, 1) end
+    if visit.is_try ~= false then set_tries(id, tries_of(id) + 1, 0) end
     if (visit.url_wait_ms or 0) > 0 then
       call('ZADD', key('retry'), NOW + visit.url_wait_ms, id)
       count('queued', 1)
@@ -82,7 +84,7 @@ local function end_visit(visit, kept, group)
     end
   end
 
-  if call('HEXISTS', key('seeds'), id) == 1 then
+  if is_seed then
     if visit.seed then
       call('HSET', key('seeds'), id, visit.seed)
     elseif ending ~= 'again' then -- the seed was queued as a link before its turn
@@ -97,7 +99,7 @@ end
 for number, visit in ipairs(visits) do
   local holder, group = held[2 * number - 1], held[2 * number]
   if holder == visit.token .. '\n' .. visit.worker then
-    answers[number] = end_visit(visit, records[number], group)
+    answers[number] = end_visit(visit, records[number], group, seeds[number])
   elseif not known() then
     return 'gone'
   else

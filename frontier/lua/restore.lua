@@ -19,7 +19,7 @@ for number = 1, math.floor(#ARGV / FIELDS) do
     local record = host .. '\n' .. score .. '\n' .. ARGV[at + 5]
     if state == 'queued' then
       call('HSET', key('u'), id, record)
-      if tries > 0 then call('HSET', key('u'), 't:' .. id, tries) end
+      set_tries(id, tries, 0)
       if rest > 0 then
         call('ZADD', key('retry'), NOW + rest, id)
         count('queued', 1)

@@ -8,7 +8,7 @@ local name, host, owner, first = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local before = call('HGET', key('segments'), name)
 if before then return tonumber(string.match(before, '^[^\n]+\n%d+\n(%d+)\n')) end
 local PART = 250 -- URLs in one call
-local queue, removed, stayed = key('q:' .. host), 0, {}
+local queue, removed, stayed = queue_of(host), 0, {}
 for from = 5, #ARGV, 2 * PART do
   local ids, fields = {}, {}
   local last = math.min(from + 2 * PART - 2, #ARGV - 1)
@@ -18,14 +18,14 @@ for from = 5, #ARGV, 2 * PART do
     fields[#fields + 1], fields[#fields + 2] = 't:' .. id, 'l:' .. id
   end
   local scores = call('ZMSCORE', queue, unpack(ids))
-  local counts = call('HMGET', key('u'), unpack(fields))
+  local counts = call('HMGET', key('tries'), unpack(fields))
   local marks = call('HMGET', key('unspilled'), unpack(ids))
   for number, id in ipairs(ids) do
     local score, tries, lost = scores[number], counts[2 * number - 1] or 0, counts[2 * number] or 0
     local is_same = score and string.format('%.0f %s %s', tonumber(score), tries, lost) == ARGV[from + 2 * number - 1]
     if is_same and not marks[number] then
       call_later('ZREM', queue, id)
-      call_later('HDEL', key('u'), id, 't:' .. id, 'l:' .. id)
+      forget_url(id)
       removed = removed + 1
     else
       stayed[#stayed + 1] = id

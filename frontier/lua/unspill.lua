@@ -50,8 +50,7 @@ for at = 4, #ARGV, 5 do
       end_queued(id, record, ending, code)
     elseif not mark and not is_queued then
       call('HSET', key('u'), id, record)
-      if tries ~= '0' then call('HSET', key('u'), 't:' .. id, tries) end
-      if lost ~= '0' then call('HSET', key('u'), 'l:' .. id, lost) end
+      set_tries(id, tonumber(tries), tonumber(lost))
       enqueue(id, host, score)
     end
   end

@@ -238,8 +238,6 @@ class QueueDesk:
         """Yield the records of URLs that are queued or leased, in lists."""
         found: list[tuple[bytes, bytes, Candidate]] = []
         for id, record in self._scan("u"):
-            if id[1:2] == b":":  # the tries of a URL, or the workers lost with it
-                continue
             candidate = unpack(record)
             if candidate is not None and (wanted is None or wanted(candidate.url)):
                 found.append((id, record, candidate))
@@ -266,8 +264,8 @@ class QueueDesk:
             pipeline = store.client.pipeline(transaction=False)
             pipeline.zmscore(store.key("leases"), ids)
             pipeline.zmscore(store.key("retry"), ids)
-            pipeline.hmget(store.key("u"), [b"t:" + id for id in ids])
-            pipeline.hmget(store.key("u"), [b"l:" + id for id in ids])
+            pipeline.hmget(store.key("tries"), [b"t:" + id for id in ids])
+            pipeline.hmget(store.key("tries"), [b"l:" + id for id in ids])
             pipeline.hmget(store.key("lease"), ids)
             leases, rests, tries, losses, holders = pipeline.execute()
         now = store.now_ms()

@@ -140,9 +140,10 @@ class QueueSpiller:
         with store.guarded():
             found = store.client.zrevrange(queue, 0, count - 1, withscores=True)
             for chunk in batched(reversed(found), _STEP):
-                fields = [field for id, _ in chunk for field in (id, b"t:" + id, b"l:" + id)]
-                values = batched(store.client.hmget(store.key("u"), fields), 3)
-                for (id, score), (record, tries, lost) in zip(chunk, values, strict=True):
+                fields = [field for id, _ in chunk for field in (b"t:" + id, b"l:" + id)]
+                records = store.client.hmget(store.key("u"), [id for id, _ in chunk])
+                counts = batched(store.client.hmget(store.key("tries"), fields), 2)
+                for (id, score), record, (tries, lost) in zip(chunk, records, counts, strict=True):
                     if record is not None:
                         entry = SegmentEntry(id.decode(), int(score), int(tries or 0), int(lost or 0), record)
                         entries.append(entry)
