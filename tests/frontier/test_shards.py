@@ -444,7 +444,6 @@ def test_the_seeds_of_a_long_file_are_queued_in_all_shards(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("frontier.queue._CHUNK", 5)
-    monkeypatch.setattr("frontier.queue.MARKED_AFTER", 10)
     path, urls = tmp_path / "seeds.txt", [f"http://site{number}.test/" for number in range(40)]
     path.write_text("".join(f"{url}\n" for url in urls), "utf-8")
     job = Job(name="spring", collection="garden", seeds=SeedFile(path), profile=Profile(scope="any"))
