@@ -197,9 +197,15 @@ class Frontier(LeaseQueue):
         return True
 
     def unvisited_seed_hosts(self) -> int:
-        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far."""
+        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far.
+
+        The hosts that wait for a higher limit of pages are counted, too.
+        """
         with self._store.guarded():
-            return int(self._store.client.zcount(self._store.key("ready"), "-inf", _LAST_TURN))
+            pipeline = self._store.client.pipeline(transaction=False)
+            pipeline.zcount(self._store.key("ready"), "-inf", _LAST_TURN)
+            pipeline.scard(self._store.key("beyond"))
+            return sum(map(int, pipeline.execute()))
 
     def seeds_queued(self) -> int:
         """Return how many seeds of the job's file are queued."""

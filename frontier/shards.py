@@ -534,7 +534,10 @@ class ShardedFrontier(ShardedQueue, Frontier):
         self.share_counts()
 
     def unvisited_seed_hosts(self) -> int:
-        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far."""
+        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far.
+
+        The hosts that wait for a higher limit of pages are counted, too.
+        """
         return sum(shard.unvisited_seed_hosts() for shard in self.shards)
 
     def note_changes(self, changes: Iterable[tuple[str, int]]) -> int:

@@ -505,7 +505,8 @@ for _, name in ipairs({ 'ready', 'retry', 'leases', 'groupready' }) do
   if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
 end
 if not next_due then
-  if call('HEXISTS', job .. ':state', 'seeding') == 1 then return { 'pause', BUSY_MS, 'opening', scope_length } end
+  local is_cut_off = call('HEXISTS', job .. ':state', 'seeding') == 1 -- seeds wait in the file
+  if is_cut_off and not is_page_limit_reached() then return { 'pause', BUSY_MS, 'opening', scope_length } end
   -- A render finds links, and a plain visit finds pages to render. So neither queue is finished before the other is empty.
   local first = revisit and call('ZRANGE', job .. ':due', 0, 0, 'WITHSCORES') or {}
   if first[1] then return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length } end
@@ -514,7 +515,9 @@ if not next_due then
   if call('EXISTS', unpack(keys)) > 0 then return { 'pause', BUSY_MS, 'busy', scope_length } end
   if awaits_segments() then return { 'pause', BUSY_MS, is_render and 'busy' or 'spilled', scope_length } end
   if others then return { 'pause', BUSY_MS, 'empty', scope_length } end -- the worker asks the other shards
-  if not is_render and call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end
+  if is_cut_off or not is_render and call('EXISTS', key('beyond')) == 1 then
+    return { 'stopped', 'limit-pages', scope_length }
+  end
   call('HSET', job .. ':state', 'finished', NOW) -- from now on, operators can't add seeds (add.lua)
   return { 'finished', scope_length }
 end

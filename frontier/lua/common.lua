@@ -441,6 +441,15 @@ local function awaits_segments()
   return false
 end
 
+-- Return whether the job has a limit of pages and has reached this limit, with the pages of its other shards.
+local function is_page_limit_reached()
+  local state = call('HMGET', job_root() .. ':state', 'pages', 'others')
+  if not state[1] then return false end
+  local elsewhere = string.match(state[2] or '', '^%d+ %d+ (%d+)')
+  local pages = tonumber(call('HGET', job_root() .. ':count', 'pages') or 0) + tonumber(elsewhere or 0)
+  return pages >= tonumber(state[1])
+end
+
 -- Return for how many seconds a job has worked, up to now. A long time without a claim does not count.
 local GAP_MS = 60000
 
