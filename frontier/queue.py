@@ -26,7 +26,7 @@ from frontier.definition.edits import ProfileEdit, edited, edits_between, with_e
 from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError, Limits, Profile, Seed
 from frontier.definition.networks import without_port
-from frontier.definition.quotas import QuotaOwner, packed, reached_text, read_quotas
+from frontier.definition.quotas import QuotaOwner, packed, read_quotas
 from frontier.definition.resume import resumed
 from frontier.definition.revisit import RevisitHistory, after_visit
 from frontier.definition.rules.kinds import FetchedAnswer, KnownFacts
@@ -162,7 +162,7 @@ class Frontier(LeaseQueue):
             if self._open(before, state):
                 break
         self._put_groups(groups)
-        self._wake_within_limits()
+        self.wake_within_limits()
         if before:
             self._scope.widen(self._former_widenings())
         for number, seeds in self._seeds_after("scoped", _PREFIX_CHUNK):
@@ -322,7 +322,7 @@ class Frontier(LeaseQueue):
             self._put_groups(groups)
         keys = {edit.key for edit in edits}
         if keys & {"quotas", "limits.host_pages"}:
-            self._wake_within_limits()
+            self.wake_within_limits()
         for edit in edits:
             logger.info("job %s: %s is now %r and was %r", self.job.name, edit.key, edit.after, edit.before)
         return edits
@@ -359,6 +359,14 @@ class Frontier(LeaseQueue):
     def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
         """Look up the queue groups of these hosts, and store them for all workers."""
         self._groups.assign(version, hosts)
+
+    def wake_within_limits(self) -> None:
+        """Take back the hosts and URLs whose limits and quotas are not reached any more.
+
+        The steps are in Redis. When this process ends or Redis fails in between, the next claim of any worker goes on.
+        """
+        while self._store.run("wake", _CHUNK):
+            pass
 
     def visit_now(self, urls: Sequence[str]) -> list[tuple[ScopeDecision, int]]:
         """Visit these canonical URLs of the running job before all others, also those that were visited before.
@@ -570,20 +578,6 @@ class Frontier(LeaseQueue):
         """Use the scope and the politeness of another frontier of the job."""
         self._politeness, self._has_polite_sheets = other._politeness, other._has_polite_sheets
         self._prefixes, self._scope, self.sheets = other._prefixes, other._scope, other.sheets
-
-    def _wake_within_limits(self) -> None:
-        """Take back the hosts and URLs whose limits and quotas are not reached any more."""
-        spent = self._store.client.hscan_iter(self._store.key("spent"), count=_CHUNK)
-        with self._store.guarded():
-            for chunk in batched(spent, _CHUNK):
-                self._store.run("used", *(text for name, _ in chunk for text in (name, "", 0)))
-        for host in [host for host, why in self.controls.hosts_aside().items() if reached_text(why)]:
-            self.controls.wake_host(host)
-        for store in (self._store, self._store.renders()):
-            with store.guarded():
-                retired = store.client.scard(store.key("retired"))
-            for _ in range(0, retired, _CHUNK):
-                store.run("unretire", _CHUNK)
 
     def _resumable(self, stored: bytes, asked: Job) -> Job | None:
         """Return the job that continues; None when the stored job is finished and differs, so that it starts over."""

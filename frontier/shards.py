@@ -203,10 +203,6 @@ class HostShard(Frontier):
         """Replace the queue groups."""
         self._groups.put(groups)
 
-    def wake_within_limits(self) -> None:
-        """Take back the hosts and URLs whose limits and quotas are not reached any more."""
-        self._wake_within_limits()
-
     def use(self, job: Job) -> None:
         """Take over the rules of the whole job."""
         self._use(job)
@@ -620,7 +616,8 @@ class ShardedFrontier(ShardedQueue, Frontier):
         for shard in self.shards:
             shard.put_groups(groups)
 
-    def _wake_within_limits(self) -> None:
+    def wake_within_limits(self) -> None:
+        """Take back the hosts and URLs whose limits and quotas are not reached any more."""
         for shard in self.shards:
             shard.wake_within_limits()
 
