@@ -650,11 +650,22 @@ class ShardedFrontier(ShardedQueue, Frontier):
                 is_open = bool(store.run("open", stored or b"", text, 1, *state))
             with store.guarded():
                 store.client.hdel(store.key("state"), "seeding")
-        if not super()._open(before, state):
-            return False
+        try:
+            if not super()._open(before, state):
+                return False
+        except JobError:
+            self._drop_further_shards(before)
+            raise
         self._store.run("seal", "break")  # an attempt to end the job before it was opened anew
         self.share_counts()
         return True
+
+    def _drop_further_shards(self, before: bytes) -> None:
+        """Delete the keys in the further shards of a job that was not opened, unless the job existed before."""
+        with self._store.guarded():
+            is_there = before or self._store.client.exists(self._store.root)
+        for shard in () if is_there else self.shards[1:]:
+            shard.store.drop()
 
     def _widen(self, seeds: Iterable[str]) -> None:
         super()._widen(seeds)

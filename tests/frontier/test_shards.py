@@ -382,6 +382,15 @@ def test_another_number_of_shards_is_refused(make: Make, bench: Bench) -> None:
         assert reports.progress().queued == 12
 
 
+def test_a_job_that_is_refused_leaves_no_keys_in_any_shard(make: Make, bench: Bench) -> None:
+    before = bench.frontier(*URLS)
+    with pytest.raises(JobError, match="the unfinished job spring has 1"):
+        make(*URLS, name="summer")
+    assert not list(bench.client.scan_iter("gf:{*:summer*"))
+    before.forget()
+    assert len(_emptied(make(*URLS, name="summer"))[0]) == 12
+
+
 @pytest.mark.parametrize(
     ("profile", "message"),
     [
