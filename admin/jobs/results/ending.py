@@ -228,7 +228,7 @@ def _why_cut_off(facts: FrontierFacts, limits: Limits, *, interrupted: bool) -> 
 
 
 def reached_limit(progress: JobProgress, limits: Limits) -> str:
-    """Return the limit of pages, URLs or bytes that a job has reached, such as `500 pages`; empty when there is none."""
+    """Return the limit of pages, URLs or bytes that a job has reached, such as `500 pages`; empty for none."""
     if limits.pages is not None and progress.pages >= limits.pages:
         return f"{limits.pages} pages"
     if limits.urls is not None and progress.done + progress.fetched_along >= limits.urls:
