@@ -35,6 +35,8 @@ _ESCAPE: Final = re.compile(r"%([0-9a-fA-F]{2})")
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _NAME: Final = r"(?=[a-z0-9_.-]{1,253}(?![a-z0-9_.-]))[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*"
 """A name that DNS can answer, or an IPv4 address."""
+_PLAIN_NAME: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.[a-z][a-z0-9-]*")
+"""A name of several labels without a port. Its last label shows that it is no address."""
 _CANONICAL: Final = re.compile(rf"https?://{_NAME}(?::[1-9][0-9]*)?/[^#]*")
 _PARSED: Final = re.compile(r"(https?)://(?:[^/@]*@)?(\[[^\]]*\]|[^/:]*)(?::([0-9]+))?(/[^#]*)")
 """Scheme, host, port, and path with query, of what the parser gives."""
@@ -72,7 +74,7 @@ def key(url: str) -> str:
     character.
     """
     scheme, _, rest = url.partition("://")
-    if scheme.lower() not in ("http", "https"):
+    if scheme not in ("http", "https") and scheme.lower() not in ("http", "https"):
         return _IN_QUERY.sub(_escaped, url)
     rest = rest.partition("#")[0]
     cut = _end_of_authority(rest)
@@ -158,6 +160,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=8192)
 def _authority_key(scheme: str, authority: str) -> str:
+    if _PLAIN_NAME.fullmatch(authority):  # the names of almost all hosts
+        return ",".join(authority.split(".")[::-1])
     host = authority.rpartition("@")[2].lower()
     name, _, port = host.rpartition(":") if host.rpartition(":")[2].isdecimal() else (host, "", "")
     name = name.removesuffix(".")

@@ -66,6 +66,10 @@ class LeaseQueue(ABC):
     def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
         """Look up the queue groups of these hosts, and store them for all workers."""
 
+    @abstractmethod
+    def wake_within_limits(self) -> None:
+        """Take back the hosts and URLs whose limits and quotas are not reached any more."""
+
     def claim(self, worker: str, *, lease_seconds: float | None = None) -> Claim:
         """Return the next URL for this worker, or the reason why there is none. Each worker has its own name.
 
@@ -185,6 +189,9 @@ class LeaseQueue(ABC):
                 return tuple(found)
             case b"group":
                 self.assign_groups(answer[1].decode(), [host.decode("utf-8", "replace") for host in answer[2]])
+                return tuple(found)
+            case b"wake":
+                self.wake_within_limits()
                 return tuple(found)
             case b"pause":
                 pause = Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode())

@@ -26,7 +26,7 @@ from frontier.definition.edits import ProfileEdit, edited, edits_between, with_e
 from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError, Limits, Profile, Seed
 from frontier.definition.networks import without_port
-from frontier.definition.quotas import QuotaOwner, packed, reached_text, read_quotas
+from frontier.definition.quotas import QuotaOwner, packed, read_quotas
 from frontier.definition.resume import resumed
 from frontier.definition.revisit import RevisitHistory, after_visit
 from frontier.definition.rules.kinds import FetchedAnswer, KnownFacts
@@ -66,11 +66,6 @@ logger = logging.getLogger(__name__)
 
 _CHUNK: Final = 500
 _PREFIX_CHUNK: Final = 5_000
-MARKED_AFTER: Final = 10_000
-"""When so many seeds are queued, workers have enough to do, and the other seeds are marked as seen before their turn.
-
-Without the mark, a page could queue a seed as a link. The seed would have the depth of a link, or two visits.
-"""
 _LAST_TURN: Final = 10**12
 """Hosts of seeds that wait for their first visit have their turns in `ready`, and all other hosts have times."""
 _EDITED: Final = b"="
@@ -146,7 +141,7 @@ class Frontier(LeaseQueue):
         return was_there
 
     def begin_job(self, *, lists: Path | None = None, told: Callable[[int], None] = lambda _: None) -> bool:
-        """Open the job as `open_job` does, and store the scope of its seeds, but queue none of them.
+        """Open the job as `open_job` does, store the scope of its seeds and mark them as seen, but queue none of them.
 
         From now on, workers get URLs, but the job does not finish before `queue_seeds` has returned. `told` is called
         with the number of seeds that were read so far.
@@ -167,11 +162,12 @@ class Frontier(LeaseQueue):
             if self._open(before, state):
                 break
         self._put_groups(groups)
-        self._wake_within_limits()
+        self.wake_within_limits()
         if before:
             self._scope.widen(self._former_widenings())
         for number, seeds in self._seeds_after("scoped", _PREFIX_CHUNK):
             self._scope.widen(seeds)
+            self.mark_seen(seeds)  # else a page could queue a seed as a link before the seed's turn
             self._note_seeds("scoped", number)
             told(number)
         with self._store.guarded():
@@ -188,17 +184,12 @@ class Frontier(LeaseQueue):
         `told` is called with the number of seeds that were queued so far. A killed process loses its place by a few
         hundred seeds, and no seed is queued twice.
         """
-        are_marked = False
         for number, seeds in self._seeds_after("seeded", _CHUNK):
             if is_stopped():
                 return False
             self._queue_seeds(seeds)
             self._note_seeds("seeded", number)
             told(number)
-            if number >= MARKED_AFTER and not are_marked:
-                if not self._mark_seeds(number, is_stopped):
-                    return False
-                are_marked = True
         for urls in batched(self.added_seeds(0), _CHUNK):
             self._queue_seeds(urls)
         with self._store.guarded():
@@ -206,9 +197,15 @@ class Frontier(LeaseQueue):
         return True
 
     def unvisited_seed_hosts(self) -> int:
-        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far."""
+        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far.
+
+        The hosts that wait for a higher limit of pages are counted, too.
+        """
         with self._store.guarded():
-            return int(self._store.client.zcount(self._store.key("ready"), "-inf", _LAST_TURN))
+            pipeline = self._store.client.pipeline(transaction=False)
+            pipeline.zcount(self._store.key("ready"), "-inf", _LAST_TURN)
+            pipeline.scard(self._store.key("beyond"))
+            return sum(map(int, pipeline.execute()))
 
     def seeds_queued(self) -> int:
         """Return how many seeds of the job's file are queued."""
@@ -267,7 +264,7 @@ class Frontier(LeaseQueue):
         wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
         self._widen(decisions[number].candidate.url for number in wanted)
         # A seed that waits in the file was marked as seen, and is queued now as if its turn had come.
-        worker = "seeds" if self._has_marked_seeds() else "operator"
+        worker = "seeds" if self._has_waiting_seeds() else "operator"
         for chunk in batched(wanted, _CHUNK):
             # The list comes first, so that a job that has just finished has the seeds when it is opened again.
             with self._store.guarded():
@@ -325,7 +322,7 @@ class Frontier(LeaseQueue):
             self._put_groups(groups)
         keys = {edit.key for edit in edits}
         if keys & {"quotas", "limits.host_pages"}:
-            self._wake_within_limits()
+            self.wake_within_limits()
         for edit in edits:
             logger.info("job %s: %s is now %r and was %r", self.job.name, edit.key, edit.after, edit.before)
         return edits
@@ -362,6 +359,14 @@ class Frontier(LeaseQueue):
     def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
         """Look up the queue groups of these hosts, and store them for all workers."""
         self._groups.assign(version, hosts)
+
+    def wake_within_limits(self) -> None:
+        """Take back the hosts and URLs whose limits and quotas are not reached any more.
+
+        The steps are in Redis. When this process ends or Redis fails in between, the next claim of any worker goes on.
+        """
+        while self._store.run("wake", _CHUNK):
+            pass
 
     def visit_now(self, urls: Sequence[str]) -> list[tuple[ScopeDecision, int]]:
         """Visit these canonical URLs of the running job before all others, also those that were visited before.
@@ -574,20 +579,6 @@ class Frontier(LeaseQueue):
         self._politeness, self._has_polite_sheets = other._politeness, other._has_polite_sheets
         self._prefixes, self._scope, self.sheets = other._prefixes, other._scope, other.sheets
 
-    def _wake_within_limits(self) -> None:
-        """Take back the hosts and URLs whose limits and quotas are not reached any more."""
-        spent = self._store.client.hscan_iter(self._store.key("spent"), count=_CHUNK)
-        with self._store.guarded():
-            for chunk in batched(spent, _CHUNK):
-                self._store.run("used", *(text for name, _ in chunk for text in (name, "", 0)))
-        for host in [host for host, why in self.controls.hosts_aside().items() if reached_text(why)]:
-            self.controls.wake_host(host)
-        for store in (self._store, self._store.renders()):
-            with store.guarded():
-                retired = store.client.scard(store.key("retired"))
-            for _ in range(0, retired, _CHUNK):
-                store.run("unretire", _CHUNK)
-
     def _resumable(self, stored: bytes, asked: Job) -> Job | None:
         """Return the job that continues; None when the stored job is finished and differs, so that it starts over."""
         try:
@@ -637,35 +628,25 @@ class Frontier(LeaseQueue):
                     "job %s: seed %s was rejected: %s (%s)", self.job.name, seed, decision.reason, decision.rule
                 )
 
-    def _mark_seeds(self, queued: int, is_stopped: Callable[[], bool]) -> bool:
-        """Mark the seeds that are not queued yet as seen. Return False when `is_stopped` said so."""
-        for number, seeds in self._seeds_after("marked", _PREFIX_CHUNK, queued):
-            if is_stopped():
-                return False
-            self.mark_seen(seeds)
-            self._note_seeds("marked", number)
-        return True
-
-    def _has_marked_seeds(self) -> bool:
-        """Return whether seeds that wait in the file may be marked as seen."""
+    def _has_waiting_seeds(self) -> bool:
+        """Return whether seeds that are marked as seen may wait in the file."""
         with self._store.guarded():
-            seeding, queued = self._store.client.hmget(self._store.key("state"), "seeding", "seeded")
-        return bool(seeding) and int(queued or 0) >= MARKED_AFTER
+            return bool(self._store.client.hexists(self._store.key("state"), "seeding"))
 
     def _widen(self, seeds: Iterable[str]) -> None:
         """Widen the scope of the running job by these canonical URLs, for all workers."""
         if self._scope.widen(seeds):
             self._forget_links()
 
-    def _seeds_after(self, place: str, size: int, least: int = 0) -> Iterator[tuple[int, Sequence[str]]]:
+    def _seeds_after(self, place: str, size: int) -> Iterator[tuple[int, Sequence[str]]]:
         """Yield the URLs of the seeds in chunks, each with the number of seeds up to its end.
 
-        Of a file, the seeds up to the noted place and the first `least` are left out.
+        Of a file, the seeds up to the noted place are left out.
         """
         number = 0
         if isinstance(self.job.seeds, SeedFile):
             with self._store.guarded():
-                number = max(int(self._store.client.hget(self._store.key("state"), place) or 0), least)
+                number = int(self._store.client.hget(self._store.key("state"), place) or 0)
             urls = self.job.seeds.urls(number)
         else:
             urls = (seed.url for seed in self.job.seeds)

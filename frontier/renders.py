@@ -83,6 +83,10 @@ class JobRules(Protocol):
         """Look up the queue groups of these hosts."""
         ...
 
+    def wake_within_limits(self) -> None:
+        """Take back the hosts and URLs whose limits and quotas are not reached any more."""
+        ...
+
     def spender_of(self, lease: Lease) -> Sequence[str]:
         """Return the domain and the seed whose quotas a visit counts for."""
         ...
@@ -138,6 +142,10 @@ class RenderQueue(LeaseQueue):
     def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
         """Look up the queue groups of these hosts, and store them for all workers."""
         self._frontier.assign_groups(version, hosts)
+
+    def wake_within_limits(self) -> None:
+        """Take back the hosts and URLs whose limits and quotas are not reached any more."""
+        self._frontier.wake_within_limits()
 
     def _spender(self, lease: Lease) -> Sequence[str]:
         return self._frontier.spender_of(lease)

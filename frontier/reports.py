@@ -428,12 +428,6 @@ class Reports:
             RevisitHistory.unpacked(packed),
         )
 
-    def limit_of_seconds(self) -> float | None:
-        """Return the limit of time that is in force now; None when there is none."""
-        with self._store.guarded():
-            found = self._store.client.hget(self._store.key("state"), "seconds")
-        return float(found) if found is not None else None
-
     def limits(self) -> dict[str, float]:
         """Return the limits of the job that are in force now, by their keys in the profile."""
         names = ("pages", "bytes", "seconds", "host_pages", "urls")

@@ -48,7 +48,8 @@ _QUERY_SESSION: Final = re.compile(
     re.IGNORECASE,
 )
 _SLASHES: Final = re.compile(r"//+")
-_DEFAULT: Final = SeenRules()
+DEFAULT_RULES: Final = SeenRules()
+"""The rules of almost all jobs. `fingerprint` is faster with this object than with an equal one."""
 
 
 class Fingerprint(NamedTuple):
@@ -126,9 +127,9 @@ def bloom_filter(rules: SeenRules) -> BloomFilter | None:
     return _bloom_filter(rules.expected_urls, rules.false_positives) if rules.method == "bloom" else None
 
 
-def fingerprint(url: str, rules: SeenRules = _DEFAULT) -> Fingerprint:
+def fingerprint(url: str, rules: SeenRules = DEFAULT_RULES) -> Fingerprint:
     """Return the fingerprint of a canonical URL."""
-    if rules is _DEFAULT or rules == _DEFAULT:
+    if rules is DEFAULT_RULES or rules == DEFAULT_RULES:
         seen_as = f"{url.partition(':')[0]} {without_session(key(url))}"
     else:
         seen_as = compared_form(url, rules)
@@ -136,7 +137,7 @@ def fingerprint(url: str, rules: SeenRules = _DEFAULT) -> Fingerprint:
     return fingerprint_of(int.from_bytes(digest, signed=True), rules)
 
 
-def fingerprint_of(number: int, rules: SeenRules = _DEFAULT) -> Fingerprint:
+def fingerprint_of(number: int, rules: SeenRules = DEFAULT_RULES) -> Fingerprint:
     """Return the fingerprint with this number as its id."""
     bucket = b"%d" % (number & (BUCKETS - 1))
     found = bloom_filter(rules)

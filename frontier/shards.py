@@ -203,10 +203,6 @@ class HostShard(Frontier):
         """Replace the queue groups."""
         self._groups.put(groups)
 
-    def wake_within_limits(self) -> None:
-        """Take back the hosts and URLs whose limits and quotas are not reached any more."""
-        self._wake_within_limits()
-
     def use(self, job: Job) -> None:
         """Take over the rules of the whole job."""
         self._use(job)
@@ -534,7 +530,10 @@ class ShardedFrontier(ShardedQueue, Frontier):
         self.share_counts()
 
     def unvisited_seed_hosts(self) -> int:
-        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far."""
+        """Return how many hosts wait since seeds of the job's file were queued, without a visit of a host so far.
+
+        The hosts that wait for a higher limit of pages are counted, too.
+        """
         return sum(shard.unvisited_seed_hosts() for shard in self.shards)
 
     def note_changes(self, changes: Iterable[tuple[str, int]]) -> int:
@@ -617,7 +616,8 @@ class ShardedFrontier(ShardedQueue, Frontier):
         for shard in self.shards:
             shard.put_groups(groups)
 
-    def _wake_within_limits(self) -> None:
+    def wake_within_limits(self) -> None:
+        """Take back the hosts and URLs whose limits and quotas are not reached any more."""
         for shard in self.shards:
             shard.wake_within_limits()
 
@@ -650,11 +650,22 @@ class ShardedFrontier(ShardedQueue, Frontier):
                 is_open = bool(store.run("open", stored or b"", text, 1, *state))
             with store.guarded():
                 store.client.hdel(store.key("state"), "seeding")
-        if not super()._open(before, state):
-            return False
+        try:
+            if not super()._open(before, state):
+                return False
+        except JobError:
+            self._drop_further_shards(before)
+            raise
         self._store.run("seal", "break")  # an attempt to end the job before it was opened anew
         self.share_counts()
         return True
+
+    def _drop_further_shards(self, before: bytes) -> None:
+        """Delete the keys in the further shards of a job that was not opened, unless the job existed before."""
+        with self._store.guarded():
+            is_there = before or self._store.client.exists(self._store.root)
+        for shard in () if is_there else self.shards[1:]:
+            shard.store.drop()
 
     def _widen(self, seeds: Iterable[str]) -> None:
         super()._widen(seeds)

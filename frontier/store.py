@@ -12,9 +12,10 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 | `gf:{SHARD}:=jobs` | set | names of all jobs |
 | `gf:{SHARD}:=shards` | hash | job to the number of its shards; jobs with one shard have no field (`shards`) |
 | `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
-`unseen` URLs that are no longer seen; of a job with several shards `others`, the counts of the other shards, and \
+`unseen` URLs that are no longer seen; `waking`, the place of wake.lua after an edit of limits; of a job with several \
+shards `others`, the counts of the other shards, and \
 `broken` attempts to end the job; `seeding` while seeds are still read, and how many seeds of the file have their \
-prefixes stored (`scoped`), are marked as seen (`marked`) and are queued (`seeded`) |
+prefixes stored and are marked as seen (`scoped`), and are queued (`seeded`) |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
 | `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check; hosts of \
 seeds of the file that were not visited, by small numbers in the order of the file |
@@ -94,7 +95,7 @@ from redis.retry import Retry
 from archive.settings.values.cluster_url import is_cluster, named_servers
 from archive.settings.values.redacted import without_secrets
 from frontier.definition.job import SeenRules
-from frontier.seen import BUCKETS, LINE_BYTES, Fingerprint, bloom_filter, fingerprint
+from frontier.seen import BUCKETS, DEFAULT_RULES, LINE_BYTES, Fingerprint, bloom_filter, fingerprint
 
 type ScriptArgument = bytes | str | int | float
 
@@ -110,6 +111,7 @@ _CALLED: Final = {
     "links": ("add", "reject"),
     "finish": ("spend",),
     "exchange": ("spend", "finish", "claim"),
+    "wake": ("used", "aside", "unretire"),
 }
 """The scripts that a script calls."""
 PREFIXES: Final = "prefix"
@@ -160,10 +162,18 @@ class Store:
         self.shard, self.root = shard, f"gf:{{{shard}}}:{job}"
         self._address = without_secrets(url)
         self._is_cluster = is_cluster(url)
-        self.seen = SeenRules()
-        """The rules by which the job takes URLs for the same one."""
+        self.seen = DEFAULT_RULES
         with self.guarded():
             self.client = connect(url, timeout_seconds)
+
+    @property
+    def seen(self) -> SeenRules:
+        """The rules by which the job takes URLs for the same one."""
+        return self._seen
+
+    @seen.setter
+    def seen(self, rules: SeenRules) -> None:
+        self._seen = DEFAULT_RULES if rules == DEFAULT_RULES else rules
 
     def renders(self) -> Store:
         """Return the store of the job's renders, on the same connections."""

@@ -4,7 +4,8 @@
 -- Returns {'leases', leases}, {'pause', ms, reason}, {'finished'} or {'stopped', reason}, each followed by the length of
 -- the list 'scope'. A lease is {number of the claim, id, record, tries, failures of the host, lost workers, history}.
 -- There may be fewer leases than claims. Returns {'group', version of the groups, hosts} when hosts are due whose groups
--- are not known. The worker stores their groups (group.lua) and claims again.
+-- are not known. The worker stores their groups (group.lua) and claims again. Returns {'wake'} after a limit or a quota was
+-- changed. The worker takes back hosts and URLs (wake.lua) and claims again.
 
 local lease_ms, per_host, max_retries = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local BUSY_MS = 250 -- time until a host with too many visits is checked again
@@ -24,10 +25,10 @@ local limits = { 'pages', 'bytes', 'seconds', 'host_pages', 'urls' }
 local is_render = is_renders()
 local job = is_render and job_root() or ROOT
 local names = { 'opened', 'stopped', 'paused', 'opening', 'scope', 'clock', 'held', unpack(limits) }
-for _, name in ipairs({ 'quotas', 'groups', 'revisit', 'dueshift', 'others' }) do names[#names + 1] = name end
+for _, name in ipairs({ 'quotas', 'groups', 'revisit', 'dueshift', 'others', 'waking' }) do names[#names + 1] = name end
 local state = call('HMGET', job .. ':state', unpack(names))
 local opened, stopped, paused, opening, scope_length, clock, held = unpack(state, 1, 7)
-local quotas, groups, revisit, shift, others = unpack(state, #names - 4, #names)
+local quotas, groups, revisit, shift, others, waking = unpack(state, #names - 5, #names)
 -- `groups` is the version of the queue groups, `revisit` is set when URLs are visited again, `others` when the job has
 -- further shards (share.lua).
 shift = tonumber(shift or 0)
@@ -72,6 +73,7 @@ for number, last in ipairs(call('HMGET', key('lease'), unpack(workers))) do
   leases[#leases + 1] = given_before(claims[number], last)
 end
 if leases[1] then return { 'leases', leases, scope_length } end
+if waking then return { 'wake', scope_length } end
 
 if NOW < clock - CLOCK_MS then
   -- The clock was set back. All hosts are checked now, and their delays begin again. Resting URLs are queued. Leases
@@ -505,7 +507,8 @@ for _, name in ipairs({ 'ready', 'retry', 'leases', 'groupready' }) do
   if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
 end
 if not next_due then
-  if call('HEXISTS', job .. ':state', 'seeding') == 1 then return { 'pause', BUSY_MS, 'opening', scope_length } end
+  local is_cut_off = call('HEXISTS', job .. ':state', 'seeding') == 1 -- seeds wait in the file
+  if is_cut_off and not is_page_limit_reached() then return { 'pause', BUSY_MS, 'opening', scope_length } end
   -- A render finds links, and a plain visit finds pages to render. So neither queue is finished before the other is empty.
   local first = revisit and call('ZRANGE', job .. ':due', 0, 0, 'WITHSCORES') or {}
   if first[1] then return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length } end
@@ -514,7 +517,9 @@ if not next_due then
   if call('EXISTS', unpack(waiting)) > 0 then return { 'pause', BUSY_MS, 'busy', scope_length } end
   if awaits_segments() then return { 'pause', BUSY_MS, is_render and 'busy' or 'spilled', scope_length } end
   if others then return { 'pause', BUSY_MS, 'empty', scope_length } end -- the worker asks the other shards
-  if not is_render and call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end
+  if is_cut_off or not is_render and call('EXISTS', key('beyond')) == 1 then
+    return { 'stopped', 'limit-pages', scope_length }
+  end
   call('HSET', job .. ':state', 'finished', NOW) -- from now on, operators can't add seeds (add.lua)
   return { 'finished', scope_length }
 end

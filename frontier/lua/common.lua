@@ -320,8 +320,10 @@ local function set_aside(host, why)
   return 1
 end
 
--- Store limits: names and values from this place of ARGV on. Hosts beyond the limit of pages become ready again.
+-- Store limits: names and values from this place of ARGV on. Hosts beyond the limit of pages become ready again. When the
+-- limit of a host or the quotas change, hosts and URLs are to be taken back (wake.lua). No process claims before that is done.
 local function take_limits(from)
+  local before = call('HMGET', key('state'), 'host_pages', 'quotas')
   for at = from, #ARGV, 2 do
     if ARGV[at + 1] == '' then
       call('HDEL', key('state'), ARGV[at])
@@ -333,6 +335,8 @@ local function take_limits(from)
     if not is_aside(host) then call('ZADD', key('ready'), 'NX', NOW, host) end
   end
   call('DEL', key('beyond'))
+  local after = call('HMGET', key('state'), 'host_pages', 'quotas')
+  if before[1] ~= after[1] or before[2] ~= after[2] then call('HSET', key('state'), 'waking', '1 0') end
 end
 
 -- Queue groups bound the visits of several hosts together. The job and its renders share the state of a group, and each
@@ -499,6 +503,15 @@ local function awaits_segments()
     if not is_out then return true end
   end
   return false
+end
+
+-- Return whether the job has a limit of pages and has reached this limit, with the pages of its other shards.
+local function is_page_limit_reached()
+  local state = call('HMGET', job_root() .. ':state', 'pages', 'others')
+  if not state[1] then return false end
+  local elsewhere = string.match(state[2] or '', '^%d+ %d+ (%d+)')
+  local pages = tonumber(call('HGET', job_root() .. ':count', 'pages') or 0) + tonumber(elsewhere or 0)
+  return pages >= tonumber(state[1])
 end
 
 -- Return for how many seconds a job has worked, up to now. A long time without a claim does not count.

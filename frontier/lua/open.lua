@@ -20,5 +20,5 @@ call('SET', ROOT, ARGV[2])
 take_limits(4)
 call('HDEL', key('state'), 'stopped', 'finished')
 call('SADD', JOBS, string.sub(ROOT, #SHARD + 1))
-call('HSET', key('state'), 'opened', NOW, 'opening', 1, 'seeding', 1)
+call('HSET', key('state'), 'opened', NOW, 'opening', 1, 'seeding', 1, 'waking', '1 0')
 return 1

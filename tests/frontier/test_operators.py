@@ -47,7 +47,7 @@ def test_a_limit_can_be_given_to_a_job_that_had_none(bench: Bench) -> None:
     frontier.finish(_lease(frontier), VisitOutcome(200))
     bench.again(frontier).set_limits({"urls": 1, "seconds": 90})
     assert frontier.claim("w") == JobStopped("limit-urls")
-    assert frontier.reports.limit_of_seconds() == 90
+    assert frontier.reports.limits()["seconds"] == 90
 
 
 def test_hosts_beyond_a_limit_of_pages_are_visited_again_when_it_is_raised(bench: Bench) -> None:

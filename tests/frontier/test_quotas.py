@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import pytest
-from support.stores.real_frontier import Bench
+from support.stores.real_frontier import PATIENT, Bench
+from support.stores.redis_outage import outage
 
-from frontier.definition.job import JobError, Profile
+from frontier.definition.job import Job, JobError, Profile
 from frontier.definition.quotas import check_quota_line, reached_text, read_quotas
 from frontier.definition.scope import Candidate
 from frontier.lease import JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
+from frontier.shards import frontier_for, frontier_of
+from frontier.store import FrontierUnavailable
 
 type Links = Callable[..., list[Candidate]]
 
@@ -127,6 +132,36 @@ def test_renders_at_a_quota_come_back_when_the_quota_is_raised(bench: Bench) -> 
     assert frontier.reports.progress().renders.excluded == 1
     frontier.edit({"quotas": ["host urls=9"]})
     assert isinstance(frontier.renders.claim("r"), Lease)
+
+
+@pytest.mark.parametrize("is_answer_lost", [False, True], ids=["command-lost", "answer-lost"])
+@pytest.mark.parametrize("shards", [1, 2])
+def test_hosts_and_urls_come_back_at_whichever_command_of_the_edit_redis_was_away(
+    bench: Bench, links: Links, monkeypatch: pytest.MonkeyPatch, shards: int, is_answer_lost: bool
+) -> None:
+    """Nobody makes the edit again. The next worker does what the edit left undone, before the job can end."""
+    settings = PATIENT.model_copy(update={"shards": shards})
+    for place in itertools.count(1):
+        profile = Profile(scope="any", quotas=("host urls=2", "domain urls=3"))
+        job = Job.of(f"job{place}", "garden", ["http://free.test/"], profile)
+        frontier = frontier_for(bench.url, job, settings)
+        bench.keep(frontier)
+        frontier.open_job()
+        frontier.add(links(*names("shop.test", 4), *names("a.shop.test", 4), *names("other.test", 4)))
+        before = len(list(visits(frontier)))
+        assert len(frontier.controls.hosts_aside()) == 3
+        with outage(monkeypatch, place, is_answer_lost=is_answer_lost) as begun, suppress(FrontierUnavailable):
+            frontier.edit({"quotas": ["host urls=9"]})
+        if frontier.stored_job().profile.quotas != profile.quotas:
+            worker = frontier_of(bench.url, job.name, settings)
+            bench.keep(worker)
+            worker.share_counts()
+            assert before + len(list(visits(worker))) == 13, f"command {place}"
+            assert isinstance(worker.claim("w"), JobFinished)
+            assert worker.controls.hosts_aside() == {}
+        if not begun.has_begun:
+            assert place > 3, "an outage began at each of the commands"
+            return
 
 
 def test_a_url_of_a_spent_seed_that_is_visited_all_the_same_is_not_left_out(bench: Bench) -> None:

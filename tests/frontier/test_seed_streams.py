@@ -18,9 +18,10 @@ from admin.jobs.crawling.seed_queueing import SeedQueueing
 from frontier.definition.job import Job, Profile, Seed
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
 from frontier.definition.seeds import SeedFile
-from frontier.lease import JobFinished, Lease, Pause
+from frontier.lease import JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
+from frontier.shards import frontier_for
 from frontier.store import FrontierUnavailable
 
 
@@ -66,6 +67,15 @@ def test_a_killed_command_goes_on_where_it_was_and_queues_no_seed_twice(bench: B
     assert len(list(second.reports.seeds())) == 1_300
 
 
+def _visited(frontier: Frontier) -> list[str]:
+    """Visit the URLs that can be visited now, and return them."""
+    visited = []
+    while isinstance(claim := frontier.claim("w"), Lease):
+        visited.append(claim.url)
+        frontier.finish(claim, VisitOutcome(200, bytes=1))
+    return visited
+
+
 def _hosts(path: Path, count: int) -> SeedFile:
     path.write_text("".join(f"http://h{number}.example/\n" for number in range(count)), "utf-8")
     return SeedFile(path)
@@ -94,47 +104,85 @@ def test_further_seeds_wait_in_the_file_while_enough_hosts_wait_for_their_first_
     )
 
 
-@pytest.mark.parametrize("is_marked", [True, False])
-def test_a_seed_that_a_page_links_to_before_its_turn_is_visited_once(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_marked: bool
+@pytest.mark.parametrize(
+    ("limit", "first", "higher", "shards"),
+    [("pages", 5, 40, 1), ("urls", 5, 40, 1), ("bytes", 500, 4_000, 1), ("pages", 5, 40, 3)],
+)
+def test_a_limit_of_the_job_ends_the_reading_of_seeds_and_a_resume_goes_on_in_the_file(
+    bench: Bench, tmp_path: Path, limit: str, first: int, higher: int, shards: int
 ) -> None:
-    monkeypatch.setattr("frontier.queue.MARKED_AFTER", 500 if is_marked else 1_000)
+    seeds, settings = _hosts(tmp_path / "seeds.txt", 5_000), PATIENT.model_copy(update={"shards": shards})
+    seen: set[str] = set()
+    place = 0
+    for amount, pages in ((first, 5), (higher, 40)):
+        profile = Profile.model_validate({"scope": "host", "limits": {limit: amount}})
+        job = Job(name="spring", collection="garden", seeds=seeds, profile=profile)
+        frontier = frontier_for(bench.url, job, settings)
+        bench.keep(frontier)
+        assert frontier.begin_job() is bool(place)
+        queueing = SeedQueueing(frontier, 5_000, most_waiting=200)
+        assert queueing.queued == place, "the reading goes on from its place in the file"
+        try:
+            while not isinstance(claim := frontier.claim("w"), JobStopped):
+                if isinstance(claim, Lease):
+                    seen.add(claim.url)
+                    frontier.finish(claim, VisitOutcome(200, bytes=100, is_document=True))
+                    frontier.share_counts()
+        finally:
+            queueing.stop()
+        assert claim == JobStopped(f"limit-{limit}")
+        place = queueing.queued
+        assert place == frontier.seeds_queued() < 2_000, "almost all seeds are left in the file"
+        assert (len(seen), queueing.left) == (pages, 5_000 - place)
+
+
+def test_no_seed_is_queued_while_the_job_is_at_a_limit(bench: Bench, tmp_path: Path) -> None:
+    frontier = _frontier(bench, _hosts(tmp_path / "seeds.txt", 1_600))
+    frontier.begin_job()
+    queueing = SeedQueueing(frontier, 1_600, most_waiting=200)
+    try:
+        until(lambda: queueing.queued == 500, what="the first chunk of seeds")
+        queueing.is_held = True
+        assert len(_visited(frontier)) == 500, "there is room for further seeds"
+        assert queueing.queued == 500
+        queueing.is_held = False
+        until(lambda: not _visited(frontier) and queueing.left == 0, what="the other seeds")
+    finally:
+        queueing.stop()
+
+
+def test_a_seed_that_a_page_links_to_before_its_turn_is_visited_once(bench: Bench, tmp_path: Path) -> None:
+    """The visit of the link would be over before the turn of the seed, which is the last of a short list."""
     frontier = _frontier(bench, _hosts(tmp_path / "seeds.txt", 600))
     frontier.begin_job()
-    answers = iter([False, False, True] if is_marked else [False, True])
+    answers = iter([False, True])
     assert not frontier.queue_seeds(is_stopped=lambda: next(answers)), "500 seeds are queued"
     first = frontier.claim("w")
     assert isinstance(first, Lease)
     links = [Candidate(f"http://h{at}/", "L", via=first.url, depth=1) for at in ("599.example", "0.example/further")]
-    decided = frontier.add(links, first)
-    assert [isinstance(each, Accepted) for each in decided] == [not is_marked, True]
+    decided = bench.again(frontier).add(links, first)
+    assert [isinstance(each, Accepted) for each in decided] == [False, True]
     frontier.finish(first, VisitOutcome(200, bytes=1))
+    visited = [first.url, *_visited(frontier)]
+    assert len(visited) == 501, "all URLs that are queued so far were visited"
     frontier.queue_seeds()
-    visited = [first.url]
-    while isinstance(claim := frontier.claim("w"), Lease):
-        visited.append(claim.url)
-        frontier.finish(claim, VisitOutcome(200, bytes=1))
-    if is_marked:
-        assert visited[-1] == "http://h0.example/further/", "seeds that are queued later come before visited hosts"
+    visited += _visited(frontier)
+    assert visited[500] == "http://h0.example/further/", "hosts of seeds come before visited hosts"
     assert len(visited) == len(set(visited)) == 601
     assert all(seed.state == "done" for seed in frontier.reports.seeds())
 
 
 def test_a_seed_that_waits_in_the_file_and_is_added_by_an_operator_is_visited_once(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("frontier.queue.MARKED_AFTER", 500)
     frontier = _frontier(bench, _hosts(tmp_path / "seeds.txt", 600))
     frontier.begin_job()
-    answers = iter([False, False, True])
-    assert not frontier.queue_seeds(is_stopped=lambda: next(answers)), "500 seeds are queued, and all are marked"
+    answers = iter([False, True])
+    assert not frontier.queue_seeds(is_stopped=lambda: next(answers)), "500 seeds are queued"
     (decided,) = frontier.add_seeds([Seed("http://h599.example/")])
     assert isinstance(decided, Accepted)
     frontier.queue_seeds()
-    visited = []
-    while isinstance(claim := frontier.claim("w"), Lease):
-        visited.append(claim.url)
-        frontier.finish(claim, VisitOutcome(200, bytes=1))
+    visited = _visited(frontier)
     assert len(visited) == len(set(visited)) == 600
 
 

@@ -382,6 +382,15 @@ def test_another_number_of_shards_is_refused(make: Make, bench: Bench) -> None:
         assert reports.progress().queued == 12
 
 
+def test_a_job_that_is_refused_leaves_no_keys_in_any_shard(make: Make, bench: Bench) -> None:
+    before = bench.frontier(*URLS)
+    with pytest.raises(JobError, match="the unfinished job spring has 1"):
+        make(*URLS, name="summer")
+    assert not list(bench.client.scan_iter("gf:{*:summer*"))
+    before.forget()
+    assert len(_emptied(make(*URLS, name="summer"))[0]) == 12
+
+
 @pytest.mark.parametrize(
     ("profile", "message"),
     [
@@ -444,7 +453,6 @@ def test_the_seeds_of_a_long_file_are_queued_in_all_shards(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("frontier.queue._CHUNK", 5)
-    monkeypatch.setattr("frontier.queue.MARKED_AFTER", 10)
     path, urls = tmp_path / "seeds.txt", [f"http://site{number}.test/" for number in range(40)]
     path.write_text("".join(f"{url}\n" for url in urls), "utf-8")
     job = Job(name="spring", collection="garden", seeds=SeedFile(path), profile=Profile(scope="any"))

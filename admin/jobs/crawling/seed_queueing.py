@@ -47,6 +47,8 @@ class SeedQueueing:
         self.total = total
         self.queued = frontier.seeds_queued()
         """Number of the seeds that are queued."""
+        self.is_held = False
+        """The job has reached a limit, so that no further seed is queued until the limit is raised."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="seeds", daemon=True)
         self._thread.start()
@@ -73,10 +75,13 @@ class SeedQueueing:
         return True
 
     def _is_stopped(self) -> bool:
-        """Return whether to stop, once there is room for further seeds."""
-        while self._frontier.unvisited_seed_hosts() >= self._most_waiting and not self._stop.wait(_LOOK_SECONDS):
+        """Return whether to stop, once further seeds may be queued and there is room for them."""
+        while self._is_full() and not self._stop.wait(_LOOK_SECONDS):
             pass
         return self._stop.is_set()
+
+    def _is_full(self) -> bool:
+        return self.is_held or self._frontier.unvisited_seed_hosts() >= self._most_waiting
 
     def _tell(self, number: int) -> None:
         self.queued = number

@@ -17,7 +17,9 @@ from admin.jobs.crawling.seed_queueing import SeedQueueing
 from admin.jobs.interrupts import Interrupts
 from admin.jobs.progress.display import Display, View, one_line
 from admin.jobs.progress.meter import Meter
+from admin.jobs.results.ending import reached_limit
 from admin.units import counted
+from frontier.definition.job import Limits
 from frontier.lease import JobProgress
 from frontier.queue import Frontier
 from frontier.store import FrontierUnavailable
@@ -136,7 +138,11 @@ class JobWatch:
         try:
             self._disk.look()
             self.progress, self._redis_lost = self._frontier.reports.progress(), None
-            self._limit_seconds = self._frontier.reports.limit_of_seconds()
+            limits = Limits.model_validate(self._frontier.reports.limits())
+            self._limit_seconds = limits.seconds
+            if self._seeds:
+                over = self.progress.stopped or reached_limit(self.progress, limits)
+                self._seeds.is_held = bool(over or self._frontier.reports.reached_quota())
             self._note_requests()
             self._note_renders()
             self._note_bloom()

@@ -227,13 +227,20 @@ def _why_cut_off(facts: FrontierFacts, limits: Limits, *, interrupted: bool) -> 
     return JobState.LIMIT, facts.quota or _limit(facts.progress, limits)
 
 
-def _limit(progress: JobProgress, limits: Limits) -> str:
+def reached_limit(progress: JobProgress, limits: Limits) -> str:
+    """Return the limit of pages, URLs or bytes that a job has reached, such as `500 pages`; empty for none."""
     if limits.pages is not None and progress.pages >= limits.pages:
         return f"{limits.pages} pages"
     if limits.urls is not None and progress.done + progress.fetched_along >= limits.urls:
         return f"{limits.urls} URLs"
     if limits.bytes is not None and progress.bytes >= limits.bytes:
         return f"{limits.bytes} bytes"
+    return ""
+
+
+def _limit(progress: JobProgress, limits: Limits) -> str:
+    if reached := reached_limit(progress, limits):
+        return reached
     return f"{limits.seconds:.0f}{_SECONDS}" if limits.seconds is not None else "a limit"
 
 

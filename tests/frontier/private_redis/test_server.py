@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,12 +23,14 @@ from support.stores.redis_cluster import RedisCluster
 from support.stores.redis_server import RedisServer
 
 from archive.settings import FrontierSettings
-from frontier.definition.job import Job
-from frontier.lease import Lease
+from frontier.definition.job import Job, Profile
+from frontier.lease import JobFinished, Lease
+from frontier.politeness import VisitOutcome
 from frontier.private_redis.guard import is_up
 from frontier.private_redis.server import EmbeddedRedis, RedisProblem, await_redis, find_redis, start_redis
 from frontier.queue import Frontier
 from frontier.redis_check import check_redis
+from frontier.store import FrontierUnavailable
 
 ROOT = Path(__file__).parents[3]
 HOLD = """
@@ -181,6 +184,38 @@ def test_one_that_was_killed_is_revived_with_all_it_had_written(home: Path) -> N
         with client(server) as link:
             assert link.dbsize() == 1000
     assert not is_up(address(server))
+
+
+def test_a_host_comes_back_though_redis_was_killed_within_the_edit_of_its_quota(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = FrontierSettings(min_delay_seconds=0, delay_factor=0)
+    seeds = [f"http://shop.test/{number}" for number in range(3)]
+    job = Job.of("spring", "garden", seeds, Profile(scope="any", quotas=("host urls=1",)))
+    with start_redis(home) as server:
+        frontier = Frontier(server.url, job, settings)
+        frontier.open_job()
+        first = frontier.claim("w")
+        assert isinstance(first, Lease)
+        frontier.finish(first, VisitOutcome(200))
+        assert isinstance(frontier.claim("w"), JobFinished)
+        assert frontier.controls.hosts_aside() == {"shop.test": "limit-host-urls"}
+
+        def killed() -> None:
+            with client(server) as link:
+                until(lambda: not link.info("persistence")["aof_buffer_length"], what="Redis to write its file")
+            os.kill(pid(server), signal.SIGKILL)
+            until(lambda: not is_up(address(server)), what="Redis to be gone")
+            Frontier.wake_within_limits(frontier)
+
+        monkeypatch.setattr(frontier, "wake_within_limits", killed)
+        with pytest.raises(FrontierUnavailable):
+            frontier.edit({"quotas": ["host urls=3"]})
+        frontier.close()
+        assert server.revive()
+        with closing(Frontier.of(server.url, "spring", settings)) as worker:
+            assert isinstance(worker.claim("w"), Lease)
+            assert worker.controls.hosts_aside() == {}
 
 
 def test_one_that_can_not_write_is_up(tmp_path: Path) -> None:

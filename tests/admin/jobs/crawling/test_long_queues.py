@@ -25,9 +25,22 @@ class WideSite(ChainSite):
         return (b"<p>a page</p>", "text/html") if re.fullmatch(r"/\d+", path) else (b"", "text/plain")
 
 
-def _crawl(home: Path, url: str) -> Command:
+def _crawl(home: Path, *seeds: str) -> Command:
     flags = ("--collection", "garden", "--allow-private", "--delay", "0", "--robots", "ignore", "--json")
-    return Command("crawl", url, *flags, "--workers", "1", home=home, GHOSTFLEET_FRONTIER__QUEUE_MEMORY="20")
+    return Command("crawl", *seeds, *flags, "--workers", "1", home=home, GHOSTFLEET_FRONTIER__QUEUE_MEMORY="20")
+
+
+def test_a_limit_of_pages_ends_a_crawl_of_many_seeds(home: Path, tmp_path: Path) -> None:
+    seeds = tmp_path / "seeds.txt"
+    with WideSite(PAGES) as site:
+        seeds.write_text("".join(f"{site.url}{number}\n" for number in range(3_000)), "utf-8")
+        for pages in (5, 8):
+            with _crawl(home, "--seeds-file", str(seeds), "--limit-pages", str(pages)) as crawl:
+                assert crawl.ended() == 4
+            summary = crawl.line(event="summary")
+            found = (summary["reason"], summary["pages"], summary["left"])
+            assert found == (f"{pages} pages", pages, 3_000 - pages)
+        assert Counter(site.asked) == Counter(f"/{number}" for number in range(8))
 
 
 def test_a_killed_crawl_with_a_queue_in_files_is_resumed(home: Path) -> None:

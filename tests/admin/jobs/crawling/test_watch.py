@@ -13,6 +13,7 @@ import redis
 from admin.fleet.fleet import Fleet
 from admin.jobs.crawling import watch
 from admin.jobs.crawling.render_lag import LagAlarm
+from admin.jobs.crawling.seed_queueing import SeedQueueing
 from admin.jobs.crawling.watch import JobWatch
 from admin.jobs.interrupts import Interrupts
 from admin.jobs.progress.display import display_for
@@ -21,7 +22,8 @@ from admin.jobs.progress.tally import JobTally
 from archive.settings import FrontierSettings
 from archive.settings.load import Settings
 from frontier.definition.job import Job, Profile, SeenRules
-from frontier.lease import RenderProgress
+from frontier.lease import Lease, RenderProgress
+from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
 from frontier.seen import BLOCK_BYTES
 
@@ -73,6 +75,47 @@ def test_render_workers_grow_to_what_an_operator_asks_for(settings: Settings, re
         display.close()
 
     assert started == [3]
+    frontier.forget()
+    frontier.close()
+
+
+def test_no_further_seeds_are_queued_at_a_limit_of_the_job(settings: Settings, redis_url: str, tmp_path: Path) -> None:
+    profile = Profile.model_validate({"limits": {"pages": 1}, "quotas": ["job urls=5"]})
+    job = Job.of("spring", "garden", ["http://example.org/"], profile)
+    frontier = Frontier(redis_url, job, FrontierSettings())
+    frontier.open_job()
+    fleet = SimpleNamespace(settings=settings, restarts=0, stop_workers=lambda _: None)
+    seeds = SimpleNamespace(total=1, queued=1, is_held=False)
+    held = []
+    with Interrupts() as interrupts:
+        meter, display = Meter("spring", tmp_path / "crawl.log", JobTally()), display_for(io.StringIO(), as_json=False)
+        job_watch = JobWatch(
+            cast(Fleet, cast(Any, fleet)),
+            frontier,
+            meter,
+            display,
+            interrupts,
+            start_render_workers=lambda _: None,
+            seeds=cast(SeedQueueing, cast(Any, seeds)),
+        )
+
+        def look() -> None:
+            job_watch.finish_visits()
+            held.append(seeds.is_held)
+
+        look()
+        lease = frontier.claim("w")
+        assert isinstance(lease, Lease)
+        frontier.finish(lease, VisitOutcome(200, is_document=True, urls=5))
+        look()
+        frontier.set_limits({"pages": 2})
+        look()
+        frontier.edit({"quotas": []})
+        look()
+        frontier.controls.stop("enough")
+        look()
+        display.close()
+    assert held == [False, True, True, False, True], "pages, the quota of the job, and a stop"
     frontier.forget()
     frontier.close()
 

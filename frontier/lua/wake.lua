@@ -1,0 +1,39 @@
+-- Take back some of the hosts and URLs whose limits and quotas are not reached any more. ARGV: how many owners of quotas, hosts
+-- or URLs are looked at, about. Returns 1 as long as there are more. The place is in 'waking' of the state, which the edit
+-- of a limit sets (take_limits), so that another process goes on where one has ended.
+
+if not known() then return 'gone' end
+local at, cursor = string.match(call('HGET', key('state'), 'waking') or '', '^(%d+) (%d+)$')
+if not at then return 0 end
+local renders = ROOT .. RENDERS
+local parts = { { ROOT, 'spent' }, { ROOT, 'aside' }, { renders, 'aside' }, { ROOT, 'retired' }, { renders, 'retired' } }
+local number = tonumber(at)
+local root, name = unpack(parts[number])
+
+in_job(root, function()
+  if name == 'retired' then
+    unretire({ ARGV[1] })
+    cursor = call('EXISTS', key('retired')) == 1 and '1' or '0'
+    return
+  end
+  local found = call('HSCAN', key(name), cursor, 'COUNT', ARGV[1])
+  cursor = found[1]
+  local owners = {}
+  for place = 1, #found[2], 2 do
+    local field, why = found[2][place], found[2][place + 1]
+    if name == 'spent' then
+      for _, part in ipairs({ field, '', 0 }) do owners[#owners + 1] = part end
+    elseif string.sub(why, 1, 6) == 'limit-' then
+      aside({ field, 'wake' })
+    end
+  end
+  if owners[1] then used(owners) end
+end)
+
+if cursor == '0' then number = number + 1 end
+if number > #parts then
+  call('HDEL', key('state'), 'waking')
+  return 0
+end
+call('HSET', key('state'), 'waking', number .. ' ' .. cursor)
+return 1
