@@ -46,7 +46,7 @@ class GroupTurn:
     has_visited: bool = False
     """A visit began since then."""
     rest_ms: int = 0
-    """So much of the delay is left."""
+    """The delay of the group ends after this time."""
 
     @property
     def taken(self) -> int:
@@ -62,7 +62,8 @@ def wanted_shares(turns: Sequence[GroupTurn], group: QueueGroup, step: int) -> l
     """Return the share that each shard should have of a group. Those whose last turn is the oldest come first."""
     users = [number for number, turn in enumerate(turns) if turn.waits or turn.visits]
     if not users:
-        return [turn.share for turn in turns]
+        shares = [turn.share for turn in turns]  # they may be too many after Redis has lost its last second
+        return shares if sum(shares) <= group.parallel else [0] * len(turns)
     users.sort(key=lambda number: (not turns[number].waits, not turns[number].is_kept(step), turns[number].begun))
     chosen = users[: 1 if group.delay_ms else group.parallel]
     each, further = divmod(group.parallel, len(chosen))

@@ -107,7 +107,7 @@ _OF_JOB: Final = (
 _COUNTED: Final[tuple[QuotaKind, ...]] = ("urls", "bytes", "seconds", "errors")
 """The kinds of quotas that the scripts in Redis count."""
 _MOST_RECOUNTED: Final = 10_000
-"""So many seeds of each shard are counted together at once. Further seeds wait until the next time."""
+"""A step counts at most this number of seeds for each shard. Further seeds wait for the next step."""
 
 
 def shard_names(first: str, number: int) -> list[str]:
