@@ -37,10 +37,12 @@ for field in pairs(values) do
   local name = string.match(field, '^i:(.*)$')
   if name then
     local most, visits = tonumber(values['p:' .. name] or 0), tonumber(values['n:' .. name] or 0)
-    if waiting[name] or most > 0 or visits > 0 or tonumber(values['d:' .. name] or 0) > NOW then
+    -- A time of the last note after now shows that the clock was set back. Then the delay begins again now.
+    local since = math.max(tonumber(values['s:' .. name] or 0), NOW)
+    local rest = math.max(tonumber(values['d:' .. name] or 0) - since, 0)
+    if waiting[name] or most > 0 or visits > 0 or rest > 0 then
       local begun, before = string.match(values['b:' .. name] or '', '^(%d+) (%d+)$')
       local has_visited = tonumber(values['v:' .. name] or 0) > tonumber(before or 0)
-      local rest = math.max(read_group(name).due - NOW, 0)
       answer[#answer + 1] = { name, most, visits, waiting[name] and 1 or 0, begun or 0, has_visited and 1 or 0, rest }
     end
   end
