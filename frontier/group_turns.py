@@ -6,7 +6,7 @@ stay counted. So the shares and these visits together are never more than the gr
 has its share in one shard at a time. The next shard gets the share when no visit of the group goes on elsewhere, with
 what is left of the delay.
 
-So the limits of a group are exact, and its hosts may wait up to two steps longer than with one shard.
+So the limits of a group are exact, and up to two steps pass until the next shard has its turn.
 
 Processes may take steps at the same time. Each step has a number, and a shard refuses a step when a later one has been
 there (`turns.lua`). A step reads all shards before it raises a share anywhere. So no earlier step changes what it has

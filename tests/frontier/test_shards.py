@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ type Make = Callable[..., ShardedFrontier]
 OK = VisitOutcome(200, bytes=1, is_document=True)
 THREE = PATIENT.model_copy(update={"shards": 3})
 HOSTS = tuple(f"site{number}.test" for number in range(12))
+ADDRESSES = tuple(f"192.0.2.{number}" for number in range(12))
 URLS = tuple(f"http://{host}/" for host in HOSTS)
 
 
@@ -443,10 +444,15 @@ def test_a_group_of_one_domain_holds(make: Make) -> None:
     assert (len(visited), end) == (5, JobFinished())
 
 
-@pytest.mark.parametrize("parallel", [1, 2, 4])
-def test_a_group_whose_hosts_lie_in_all_shards_never_has_more_visits_than_it_may(make: Make, parallel: int) -> None:
-    frontier = make("http://free.test/", groups=[f"farm {','.join(HOSTS)} parallel={parallel}"])
-    frontier.add([link for page in "abc" for link in _links(*HOSTS, path=page)])
+@pytest.mark.parametrize(
+    ("members", "hosts", "parallel"),
+    [(",".join(HOSTS), HOSTS, 1), ("site*.test", HOSTS, 2), ("192.0.2.0/24", ADDRESSES, 4)],
+)
+def test_a_group_whose_hosts_lie_in_all_shards_never_has_more_visits_than_it_may(
+    make: Make, members: str, hosts: Sequence[str], parallel: int
+) -> None:
+    frontier = make("http://free.test/", groups=[f"farm {members} parallel={parallel}"])
+    frontier.add([link for page in "abc" for link in _links(*hosts, path=page)])
     draw, held, visited, most = random.Random(7), list[Lease](), Counter[str](), 0
     for number in range(2_000):
         if draw.random() < 0.3:
@@ -460,7 +466,8 @@ def test_a_group_whose_hosts_lie_in_all_shards_never_has_more_visits_than_it_may
             visited[claim.host] += 1
         most = max(most, sum(lease.host != "free.test" for lease in held))
     assert most == parallel
-    assert visited == {**dict.fromkeys(HOSTS, 3), "free.test": 1}
+    assert visited == {**dict.fromkeys(hosts, 3), "free.test": 1}
+    assert {shard_of(host, 3) for host in hosts} == {0, 1, 2}
     report = frontier.reports.groups()[0]
     assert (report.name, report.parallel, report.visits, report.visited) == ("farm", parallel, 0, 36)
 
