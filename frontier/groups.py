@@ -38,11 +38,14 @@ class GroupBook:
         self._lookups = lookups
         self._known = _Known("", HostGroups(GroupList()))
 
-    def put(self, groups: GroupList) -> bool:
-        """Replace the groups of the job, for all its workers. Return whether they changed."""
+    def put(self, groups: GroupList, *, has_turns: bool = False) -> bool:
+        """Replace the groups of the job, for all its workers. Return whether they changed.
+
+        With `has_turns`, the shard hands out no URL of a group before the group has its turn there (`group_turns`).
+        """
         arguments: list[str | int] = [groups.version, groups.packed()]
         for group in groups.groups:
-            arguments += [group.name, group.parallel, group.delay_ms]
+            arguments += [group.name, 0 if has_turns else group.parallel, group.delay_ms]
         is_new = bool(self._store.run("groups", *arguments))
         if is_new:
             logger.info("job %s has %d queue groups", self._store.job, len(groups.groups))
@@ -50,7 +53,7 @@ class GroupBook:
 
     def assign(self, version: str, hosts: Sequence[str]) -> None:
         """Look up the groups of these hosts, and store them. Do nothing when the job has other groups by now."""
-        groups = self._groups(version)
+        groups = self.of_version(version)
         if groups is None:
             return
         looked_up = self._lookups.all_of([host for host in hosts if groups.needs_look_up(host)])
@@ -62,7 +65,7 @@ class GroupBook:
             arguments += [host, found.name if found else "", after]
         self._store.run("group", *arguments)
 
-    def _groups(self, version: str) -> HostGroups | None:
+    def of_version(self, version: str) -> HostGroups | None:
         """Return the groups of this version; None when Redis has another one."""
         if (known := self._known).version == version:
             return known.groups

@@ -155,8 +155,7 @@ class Frontier(LeaseQueue):
                 check_shards(self.job.name, self._store.shards(), self._settings.shards)
             job = self._resumable(stored, asked) if stored else None
             self._use(job or asked)
-            self._check_profile(self.job.profile)
-            groups = self._groups_of(self.job.profile.groups, lists)
+            groups = groups_of(self.job.profile.groups, lists)
             before = stored if job else b""
             state = [*_limits(self.job.profile), "revisit", int(self.job.profile.revisit.is_on) or ""]
             if self._open(before, state):
@@ -309,12 +308,11 @@ class Frontier(LeaseQueue):
         `values` are nested as in a profile file, and `lists` is the folder of the list files of queue groups. Return
         the edits, which the job keeps and has after a restart. Raises JobError, and FrontierLost when the job is gone.
         """
-        groups = self._groups_of(values["groups"], lists) if "groups" in values else None
+        groups = groups_of(values["groups"], lists) if "groups" in values else None
 
         def changed(job: Job) -> Job:
             profile = edited(job.profile, values)
             _check_visitors(job.profile, profile)
-            self._check_profile(profile)
             return job.model_copy(update={"profile": profile})
 
         edits = self._amend(changed, by=by)
@@ -550,12 +548,6 @@ class Frontier(LeaseQueue):
         self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._scope_known, self._scope_length = 0, -1
         self._forget_links()
-
-    def _check_profile(self, profile: Profile) -> None:
-        """Raise JobError for a profile that the number of shards does not allow."""
-
-    def _groups_of(self, lines: Iterable[str], lists: Path | None) -> GroupList:
-        return groups_of(lines, lists)
 
     def _put_groups(self, groups: GroupList) -> None:
         self._groups.put(groups)

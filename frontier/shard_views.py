@@ -134,7 +134,7 @@ class ShardedReports(Reports):
         return self._shards[self._shard_of_url(url)].revisit(url)
 
     def reached_quota(self, owner: QuotaOwner = "job", name: str = "") -> str:
-        """Return the quota that the job, a domain or a host has reached; empty when there is none."""
+        """Return the quota that the job, a domain, a host or a seed has reached; empty when there is none."""
         shard = self._shard_of_host(name) if owner in ("host", "domain") else 0
         return self._shards[shard].reached_quota(owner, name)
 

@@ -15,8 +15,12 @@ when a shard has no URL that may be visited now, the worker asks the next shard.
 
 **Counts.** One process reads the counts of all shards each second, and stores in each shard the sums of the others,
 together with the state of the whole job (`share.lua`). Claims compare the limits of the job with both. So a job goes
-beyond a limit by the visits that end between two counts, and by one visit of each shard. The quotas of hosts and
-domains are exact.
+beyond a limit by the visits that end between two counts, and by one visit of each shard. What the job and each seed
+have used of their quotas is shared in the same way (`used.lua`), for those seeds that have used something since the
+last count. The quotas of hosts and domains are exact.
+
+**Queue groups.** In the same step, the visits at the same time of each queue group are shared out among the shards in
+which its hosts wait, so that the limits of a group are exact (`group_turns`).
 
 **The end.** A shard that is empty says nothing about the job, since a visit in another shard may add links to it. The
 work of a job is never without a shard that has work: a link is added to its shard while the lease of its page is held
@@ -48,7 +52,6 @@ from contextlib import closing, contextmanager, suppress
 from functools import lru_cache, partial
 from hashlib import blake2b
 from itertools import batched, count
-from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
@@ -56,10 +59,11 @@ from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.definition.edits import ProfileEdit
 from frontier.definition.groups import GroupList
-from frontier.definition.job import Job, JobError, Profile
-from frontier.definition.networks import read_network, without_port
-from frontier.definition.quotas import QuotaOwner, Quotas
+from frontier.definition.job import Job
+from frontier.definition.networks import without_port
+from frontier.definition.quotas import QuotaKind, QuotaOwner, Quotas
 from frontier.definition.scope import Accepted, Candidate, ScopeDecision, registered_domain
+from frontier.group_turns import pass_turns
 from frontier.groups import GroupBook
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import MOST_EXCHANGED, ExchangeAnswer, LeaseQueue
@@ -100,8 +104,10 @@ _OF_JOB: Final = (
     *("paused", "paused_at", "held", "held_at", "stopped"),
 )
 """These fields of the state are those of the whole job. The first shard has them, and the others get copies."""
-_COUNTED: Final = ("urls", "bytes", "seconds", "errors")
+_COUNTED: Final[tuple[QuotaKind, ...]] = ("urls", "bytes", "seconds", "errors")
 """The kinds of quotas that the scripts in Redis count."""
+_MOST_RECOUNTED: Final = 10_000
+"""A step counts at most this number of seeds for each shard. Further seeds wait for the next step."""
 
 
 def shard_names(first: str, number: int) -> list[str]:
@@ -200,8 +206,8 @@ class HostShard(Frontier):
         return self._whole.rejecting(url, scope_length)
 
     def put_groups(self, groups: GroupList) -> None:
-        """Replace the queue groups."""
-        self._groups.put(groups)
+        """Replace the queue groups, whose turns in the shard are still to come."""
+        self._groups.put(groups, has_turns=True)
 
     def use(self, job: Job) -> None:
         """Take over the rules of the whole job."""
@@ -585,36 +591,10 @@ class ShardedFrontier(ShardedQueue, Frontier):
         for shard in self.shards:
             shard.use(job)
 
-    def _check_profile(self, profile: Profile) -> None:
-        if any(line.split()[:1] == ["seed"] for line in profile.quotas):
-            raise JobError(
-                f"quotas: the URLs of a seed lie in several slots with frontier.shards = {self._settings.shards}; use "
-                "quotas of host, domain or job, or set frontier.shards to 1"
-            )
-
-    def _groups_of(self, lines: Iterable[str], lists: Path | None) -> GroupList:
-        groups = super()._groups_of(lines, lists)
-        for group in groups.groups:
-            shards = {self._shard_of_member(member) for member in group.members}
-            if None in shards or len(shards) > 1:
-                raise JobError(
-                    f"groups: the hosts of {group.name} may lie in several slots with frontier.shards = "
-                    f"{self._settings.shards}; name hosts of one registered domain, or set frontier.shards to 1"
-                )
-        return groups
-
-    def _shard_of_member(self, member: str) -> int | None:
-        """Return the shard of all hosts that a member of a queue group can name; None for several shards."""
-        if member.startswith("cname:") or read_network(member) is not None:
-            return None
-        fixed = member.rpartition("*")[2].partition(".")[2] if "*" in member else member
-        name = fixed.lower().rstrip(".")
-        domain = registered_domain(name)
-        return None if "*" in member and domain == name and "." not in name else self.shard_of_host(name)
-
     def _put_groups(self, groups: GroupList) -> None:
         for shard in self.shards:
             shard.put_groups(groups)
+        pass_turns([shard.store for shard in self.shards], self._groups)
 
     def wake_within_limits(self) -> None:
         """Take back the hosts and URLs whose limits and quotas are not reached any more."""
@@ -677,7 +657,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
         return edits
 
     def share_counts(self) -> None:
-        """Store in each shard what the others have counted, and the state of the whole job."""
+        """Store in each shard the state of the job and the counts of the others, and pass the turns of groups on."""
         home = self._store
         with home.guarded():
             pipeline = home.client.pipeline(transaction=False)
@@ -686,17 +666,42 @@ class ShardedFrontier(ShardedQueue, Frontier):
                 store = shard.store
                 pipeline.hmget(store.key("count"), "done", "along", "pages", "bytes")
                 pipeline.zcard(store.key("leases"))
-                pipeline.hmget(store.key("used"), *(f"job\n\n{kind}" for kind in _COUNTED))
             state, *found = pipeline.execute()
-        counts = [[*map(_number, counted), leases] for counted, leases, _ in batched(found, 3)]
-        used = [sum(map(_number, amounts)) for amounts in zip(*found[2::3], strict=True)]
+        counts = [[*map(_number, counted), leases] for counted, leases in batched(found, 2)]
         sums = [sum(column) for column in zip(*counts, strict=True)]
-        quotas: Quotas = json.loads(state[_OF_JOB.index("quotas")] or b"{}")
-        reached = _reached(quotas, used)
         copies = [part for name, value in zip(_OF_JOB, state, strict=True) for part in (name, value or b"")]
         for shard, own in zip(self.shards, counts, strict=True):
             others = " ".join(str(max(total - part, 0)) for total, part in zip(sums, own, strict=True))
-            shard.store.run("share", others, reached, *(copies if shard is not self.shards[0] else ()))
+            shard.store.run("share", others, *(copies if shard is not self.shards[0] else ()))
+        if quotas := state[_OF_JOB.index("quotas")]:
+            self._share_quotas(json.loads(quotas))
+        pass_turns([shard.store for shard in self.shards], self._groups)
+
+    def _share_quotas(self, quotas: Quotas) -> None:
+        """Store in each shard what the job and its seeds have used in the others, and look which quotas are reached."""
+        stores = [shard.store for shard in self.shards]
+        kinds = {owner: [kind for kind in _COUNTED if kind in quotas.get(owner, {})] for owner in ("job", "seed")}
+        owners = {"job\n"}
+        with self._store.guarded():
+            if kinds["seed"]:
+                pipeline = self._store.client.pipeline(transaction=False)
+                for store in stores:
+                    pipeline.spop(store.key("recount"), _MOST_RECOUNTED)
+                owners.update(name.decode("utf-8", "replace") for names in pipeline.execute() for name in names)
+        amounts = ((owner, kind) for owner in sorted(owners) for kind in kinds[owner.partition("\n")[0]])
+        for chunk in batched(amounts, _CHUNK):
+            with self._store.guarded():
+                pipeline = self._store.client.pipeline(transaction=False)
+                for store in stores:
+                    pipeline.hmget(store.key("used"), *(f"{owner}\n{kind}" for owner, kind in chunk))
+                used = [[_number(amount) for amount in found] for found in pipeline.execute()]
+            sums = [sum(column) for column in zip(*used, strict=True)]
+            for store, own in zip(stores, used, strict=True):
+                others = zip(chunk, sums, own, strict=True)
+                store.run(
+                    "used",
+                    *(part for (owner, kind), total, amount in others for part in (owner, f"+{kind}", total - amount)),
+                )
 
     def _by_shard(self, urls: Iterable[str]) -> Mapping[int, list[str]]:
         found = defaultdict[int, list[str]](list)
@@ -789,16 +794,6 @@ class ShardedFrontier(ShardedQueue, Frontier):
                     decisions[number] = not_new(decisions[number].candidate, found) or decisions[number]
         self._after_queued(decisions, has_timeouts=bool(timeouts))
         return Queued.DONE
-
-
-def _reached(quotas: Quotas, used: Sequence[int]) -> str:
-    """Return the reason for which the quota of the whole job is reached; empty when it is not."""
-    bounds = quotas.get("job", {})
-    for kind, amount in zip(_COUNTED, used, strict=True):
-        most = bounds.get(kind)  # type: ignore[call-overload]
-        if most is not None and amount >= (1000 * most if kind == "seconds" else most):
-            return f"limit-job-{kind}"
-    return ""
 
 
 def _number(value: bytes | None) -> int:

@@ -13,9 +13,9 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 | `gf:{SHARD}:=shards` | hash | job to the number of its shards; jobs with one shard have no field (`shards`) |
 | `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
 `unseen` URLs that are no longer seen; `waking`, the place of wake.lua after an edit of limits; of a job with several \
-shards `others`, the counts of the other shards, and \
-`broken` attempts to end the job; `seeding` while seeds are still read, and how many seeds of the file have their \
-prefixes stored and are marked as seen (`scoped`), and are queued (`seeded`) |
+shards `others`, the counts of the other shards, `broken` attempts to end the job, and the last step of the `turns` of \
+groups; `seeding` while seeds are still read, and how many seeds of the file have their prefixes stored and are marked \
+as seen (`scoped`), and are queued (`seeded`) |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
 | `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check; hosts of \
 seeds of the file that were not visited, by small numbers in the order of the file |
@@ -39,8 +39,9 @@ those of seeds and of the targets of their redirects |
 more prefixes, and patterns that operators reject, each behind a `!`, and a `=` for each edit of the profile |
 | `…:JOB:edits` | list | edits of the profile as JSON |
 | `…:JOB:used` `…:spent` | hash | by owner of a quota (job, domain, host or seed) and name: the amounts by kind; the \
-reason of each owner that has reached a quota |
+reason of each owner that has reached a quota; of a job with several shards also `+KIND`, the amounts in the others |
 | `…:JOB:retired` | set | ids of URLs that were ended since the quota of their seed was reached |
+| `…:JOB:recount` | set | seeds of a job with several shards that have used something since their quotas were counted |
 | `…:JOB:added` | list | seeds that were added to the running job |
 | `…:JOB:view` | string | the progress view of the running command, as JSON |
 | `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
@@ -51,7 +52,8 @@ reason of each owner that has reached a quota |
 | `…:JOB:due` | zset | ids of URLs that a continuous crawl visits again, by due ms without `dueshift` of the state |
 | `…:JOB:revisits` | hash | id to ms of the last visit and history, and the URL's record on the next lines |
 | `…:JOB:groups` | hash | queue groups by name: `i:` number, `p:` visits at once, `w:` delay ms, `n:` current visits, \
-`d:` due ms, `s:` time of the note, `v:` visits so far, `h:` hosts |
+`d:` due ms, `s:` time of the note, `v:` visits so far, `h:` hosts; of a job with several shards `b:`, the step in \
+which the turn of the shard began, and the visits until then |
 | `…:JOB:groupdef` `…:hostgroups` | string, hash | the groups as JSON; host to version of the groups, ms until which \
 this is known (0 for ever), group |
 | `…:JOB:parked` | zset | hosts that wait for their group, by number of the group and turn |
@@ -104,7 +106,7 @@ _NAMES: Final = (
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
     *("slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
-    *("edits", "used", "spent", "retired"),
+    *("edits", "used", "spent", "retired", "recount"),
     *("segments", "spilled", "unspilled", "long", "forgotten", "counted"),
 )
 _CALLED: Final = {

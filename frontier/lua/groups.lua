@@ -1,6 +1,6 @@
 -- Replace the queue groups of the job. ARGV: version ('' for no groups), the groups as JSON, then for each group: name,
--- visits at the same time, delay in ms. Returns 1, or 0 when the job has this version already. Visits that go on count for
--- the group that they began in. Hosts that wait for a group are checked again, and each host is looked up again.
+-- visits at the same time, delay in ms. In a job with several shards, the visits are 0 at first (turns.lua). Returns 1, or 0
+-- when the job has this version already. Visits that go on count for the group that they began in. Hosts that wait for a group are checked again, and each host is looked up again.
 
 if not known() then return 'gone' end
 local version = ARGV[1]
@@ -20,7 +20,7 @@ for at = 3, #ARGV, 3 do kept[ARGV[at]] = true end
 for _, field in ipairs(fields) do
   local kind, name = string.match(field, '^(%a):(.*)$')
   if kind == 'i' or kind == 'p' or kind == 'w' or kind == 'h' then call('HDEL', key('groups'), field) end
-  if kind == 'v' and not kept[name] then call('HDEL', key('groups'), field) end
+  if (kind == 'v' or kind == 'b') and not kept[name] then call('HDEL', key('groups'), field) end
 end
 for at = 3, #ARGV, 3 do
   local name, number = ARGV[at], (at - 3) / 3

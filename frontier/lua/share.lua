@@ -1,13 +1,12 @@
 -- Take over in one shard of a job what is known of the whole job. ARGV: what the other shards have counted (URLs that are
--- done, URLs that were fetched along, documents, bytes, current visits), the reason why the quota of the whole job is
--- reached ('' for none), then names and values of fields of the state ('' for a field that is not set).
+-- done, URLs that were fetched along, documents, bytes, current visits), then names and values of fields of the state ('' for
+-- a field that is not set).
 
 if not known() then return 'gone' end
 call('HSET', key('state'), 'others', ARGV[1])
-if ARGV[2] ~= '' then call('HSET', key('spent'), 'job\n', ARGV[2]) end
-for at = 3, #ARGV, 2 do
+for at = 2, #ARGV, 2 do
   if (call('HGET', key('state'), ARGV[at]) or '') ~= ARGV[at + 1] then
-    take_limits(3)
+    take_limits(2)
     break
   end
 end

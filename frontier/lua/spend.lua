@@ -1,9 +1,11 @@
 -- Count a visit for the quotas of the job, and of the visit's host, domain and seed. ARGV: a visit as finish.lua has it, its
--- ending, its code. The amounts are in 'used', and the owners of quotas that are reached are in 'spent' with the reason.
+-- ending, its code. The amounts are in 'used', and the owners of quotas that are reached are in 'spent' with the reason. What
+-- the other shards have counted for the job and its seeds is in 'used', too (used.lua). Seeds that have used something since
+-- this was counted are in 'recount'.
 
 local visit, ending, code = ARGV[1], ARGV[2], ARGV[3]
 local job = job_root()
-local quotas = call('HGET', job .. ':state', 'quotas')
+local quotas, others = unpack(call('HMGET', job .. ':state', 'quotas', 'others'))
 if not quotas then return end
 local urls = ending == 'again' and 0 or is_renders() and visit.urls - 1 or visit.urls
 local is_error = ending ~= 'again' and (ending == 'failed' or code >= 400)
@@ -15,6 +17,10 @@ for owner, bounds in pairs(cjson.decode(quotas)) do
     local amount = amounts[kind]
     if amount and amount > 0 and (owner ~= 'seed' or owners.seed ~= '') then
       local used = call('HINCRBY', job .. ':used', name .. '\n' .. kind, amount)
+      if others and (owner == 'job' or owner == 'seed') then
+        used = used + tonumber(call('HGET', job .. ':used', name .. '\n+' .. kind) or 0)
+        if owner == 'seed' then call('SADD', job .. ':recount', name) end
+      end
       if kind == 'seconds' then most = 1000 * most end
       if used >= most then call('HSET', job .. ':spent', name, 'limit-' .. owner .. '-' .. kind) end
     end

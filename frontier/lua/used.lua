@@ -1,5 +1,6 @@
 -- Store amounts that are counted elsewhere, and look again which quotas are reached. ARGV: for each owner: owner and name on
--- a line each, then a kind ('' to look again alone), and the amount so far. Returns 1 for each owner that has reached a
+-- a line each, then a kind ('' to look again alone, a '+' in front for what the other shards have counted), and the amount so
+-- far. Returns 1 for each owner that has reached a
 -- quota, else 0.
 
 if not known() then return 'gone' end
@@ -10,7 +11,8 @@ for at = 1, #ARGV, 3 do
   if ARGV[at + 1] ~= '' then call('HSET', key('used'), name .. '\n' .. ARGV[at + 1], ARGV[at + 2]) end
   local owner = string.match(name, '^(%a+)\n')
   for kind, most in pairs(quotas[owner] or {}) do
-    local used = tonumber(call('HGET', key('used'), name .. '\n' .. kind) or 0)
+    local found = call('HMGET', key('used'), name .. '\n' .. kind, name .. '\n+' .. kind)
+    local used = tonumber(found[1] or 0) + tonumber(found[2] or 0)
     if kind == 'seconds' then most = 1000 * most end
     if used >= most then reached = 'limit-' .. owner .. '-' .. kind end
   end

@@ -1,4 +1,4 @@
-"""A crawl of many domains whose queue lies on all servers of a Redis Cluster, with a worker that is killed."""
+"""A crawl of many domains whose queue lies on all servers of a Redis Cluster: a killed worker, a group, a quota."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Lock, Thread
 
 import pytest
 from support.browsers.garden_crawl import END_SECONDS, QUICK, fetched, kill9
@@ -21,6 +21,8 @@ from bench.process import our_command, source_environment
 from frontier.shards import shard_of
 
 DOMAINS = 9
+GROUPED = 6
+"""The first domains are in one queue group."""
 PAGES = 8
 
 
@@ -30,6 +32,16 @@ class _Site(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answers)
         self.pages: list[str] = []
+        self.visits: list[int] = []
+        """The number of requests to the group at the begin and at the end of each of them."""
+        self._lock = Lock()
+        self._at_once = 0
+
+    def note(self, change: int) -> None:
+        """Note that a request to a domain of the group begins or ends."""
+        with self._lock:
+            self._at_once += change
+            self.visits.append(self._at_once)
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -37,6 +49,10 @@ class _Answers(BaseHTTPRequestHandler):
         host, page = self.headers["host"], self.path.removeprefix("/")
         number, domain = int(page or 0) if page.isdecimal() or not page else -1, int(host[4:].partition(".")[0])
         assert isinstance(self.server, _Site)
+        if number >= 0 and domain < GROUPED:
+            self.server.note(1)
+            Event().wait(0.02)  # a page takes its time
+            self.server.note(-1)
         self.send_response(404 if number < 0 else 200)
         body = b""
         if number >= 0:
@@ -65,33 +81,54 @@ def _site() -> Iterator[_Site]:
             thread.join()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_a_crawl_over_three_shards_keeps_every_page_once_though_a_worker_is_killed(home: Path, tmp_path: Path) -> None:
+NAMES = [f"site{number}.test" for number in range(DOMAINS)]
+
+
+def _crawl(home: Path, tmp_path: Path, profile: str, code: int, *, is_killed: bool) -> tuple[_Site, list[int]]:
+    """Crawl the site over three shards until the command exits with a code. Return the site, and calls by server."""
     redis_server()
+    (tmp_path / "wide.toml").write_text(profile, "utf-8")
     with RedisCluster(tmp_path) as cluster, _site() as site:
-        names = [f"site{number}.test" for number in range(DOMAINS)]
-        places = [part for name in names for part in ("--resolve", f"{name}=127.0.0.1:{site.server_port}")]
+        places = [part for name in NAMES for part in ("--resolve", f"{name}=127.0.0.1:{site.server_port}")]
         job = ["--collection", "garden", "--job", "wide", "--scope", "any", "--delay", "0.01", "--visitor", "plain"]
+        job += ["--profile", str(tmp_path / "wide.toml")]
         command = our_command(
-            "crawl", f"http://{names[0]}/", "--home", str(home), *job, "--workers", "2", "--allow-private", *places
+            "crawl", f"http://{NAMES[0]}/", "--home", str(home), *job, "--workers", "2", "--allow-private", *places
         )
         settings = {**QUICK, "GHOSTFLEET_FRONTIER__SHARDS": "3", "GHOSTFLEET_REDIS__URL": cluster.url}
         environment = {**source_environment(), **settings}
         with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as crawl:
             try:
-                until(lambda: len(site.pages) >= DOMAINS or crawl.poll() is not None, what="requests")
-                kill9(crawl.pid, home, ("worker-",))
+                if is_killed:
+                    until(lambda: len(site.pages) >= DOMAINS or crawl.poll() is not None, what="requests")
+                    kill9(crawl.pid, home, ("worker-",))
                 crawl.wait(END_SECONDS)
             finally:
                 if crawl.poll() is None:
                     crawl.kill()
             said = crawl.stderr.read().decode() if crawl.stderr else ""
-        assert crawl.returncode == 0, said[-3000:]
+        assert crawl.returncode == code, said[-3000:]
         calls = [
             server.client.info("commandstats").get("cmdstat_evalsha", {}).get("calls", 0) for server in cluster.servers
         ]
+    return site, calls
 
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_group_and_a_quota_of_a_seed_hold_over_three_shards(home: Path, tmp_path: Path) -> None:
+    group = f'groups = ["farm {",".join(NAMES[:GROUPED])} parallel=2"]\nquotas = ["seed urls=40"]\n'
+    site, _ = _crawl(home, tmp_path, group, 4, is_killed=False)
+    assert len({shard_of(name, 3) for name in NAMES[:GROUPED]}) > 1
+    assert max(site.visits) == 2
+    kept = {capture.url for capture in fetched(home) if capture.status == 200}
+    assert 40 <= len(kept) < DOMAINS * PAGES
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_crawl_over_three_shards_keeps_every_page_once_though_a_worker_is_killed(home: Path, tmp_path: Path) -> None:
+    _, calls = _crawl(home, tmp_path, "", 0, is_killed=True)
     kept = Counter(capture.url for capture in fetched(home) if capture.status == 200)
     assert len(kept) == DOMAINS * PAGES
     assert sum(kept.values()) - len(kept) <= 2  # the visits of the killed worker

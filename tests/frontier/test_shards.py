@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,7 @@ type Make = Callable[..., ShardedFrontier]
 OK = VisitOutcome(200, bytes=1, is_document=True)
 THREE = PATIENT.model_copy(update={"shards": 3})
 HOSTS = tuple(f"site{number}.test" for number in range(12))
+ADDRESSES = tuple(f"192.0.2.{number}" for number in range(12))
 URLS = tuple(f"http://{host}/" for host in HOSTS)
 
 
@@ -56,6 +60,16 @@ def _emptied(frontier: Frontier, *, shares: bool = False) -> tuple[list[str], Cl
             visited.append(claim.url)
             assert frontier.finish(claim, OK) is LeaseEnding.DONE
     raise AssertionError("the job does not end")
+
+
+def _claimed(frontier: Frontier) -> Lease:
+    """Return the next lease; the turns of groups are passed on until there is one."""
+    for _ in range(100):
+        if isinstance(claim := frontier.claim("w"), Lease):
+            return claim
+        assert isinstance(frontier, ShardedFrontier)
+        frontier.share_counts()
+    raise AssertionError("no URL is handed out")
 
 
 def _of_shard(number: int, shards: int = 3) -> str:
@@ -391,33 +405,179 @@ def test_a_job_that_is_refused_leaves_no_keys_in_any_shard(make: Make, bench: Be
     assert len(_emptied(make(*URLS, name="summer"))[0]) == 12
 
 
-@pytest.mark.parametrize(
-    ("profile", "message"),
-    [
-        ({"quotas": ["seed urls=5"]}, "quotas: .* set frontier.shards to 1"),
-        ({"groups": ["farm 192.0.2.0/24 parallel=2"]}, "groups: .* set frontier.shards to 1"),
-        ({"groups": ["farm cname:cdn.test parallel=2"]}, "groups: .* set frontier.shards to 1"),
-        ({"groups": ["farm *.com parallel=2"]}, "groups: .* set frontier.shards to 1"),
-        ({"groups": ["farm *example.org parallel=2"]}, "groups: .* set frontier.shards to 1"),
-        ({"groups": [f"farm {','.join(HOSTS)} parallel=2"]}, "groups: .* set frontier.shards to 1"),
-    ],
-)
-def test_what_would_span_shards_is_refused(make: Make, profile: dict[str, Any], message: str) -> None:
-    with pytest.raises(JobError, match=message):
-        make(**profile)
+@pytest.mark.parametrize("between", [1, 5])
+def test_a_quota_of_a_seed_is_passed_by_what_ends_between_two_counts(make: Make, between: int) -> None:
+    frontier = make(URLS[0], URLS[1], quotas=["seed urls=8"])
+    links = [Candidate(f"{url}{page}", "L", source=URLS[0]) for url in URLS for page in range(9)]
+    frontier.add(links)
+    visited = Counter[str | None]()
+    for number in range(300):
+        if number % between == 0:
+            frontier.share_counts()
+        if isinstance(claim := frontier.claim(f"w{number % 3}"), Lease):
+            visited[claim.source] += 1
+            assert frontier.finish(claim, OK) is LeaseEnding.DONE
+    assert 8 <= visited[URLS[0]] <= 8 + between - 1
+    assert visited[URLS[1]] == 1
+    assert frontier.reports.reached_quota("seed", URLS[0]) == "quotas: seed urls"
+    frontier.edit({"quotas": ["seed urls=20"]})
+    visited += Counter(url and URLS[0] for url in _emptied(frontier, shares=True)[0])
+    assert visited[URLS[0]] == 20, "what was used before counts"
+    frontier.edit({"quotas": []})
+    _emptied(frontier)
+    assert frontier.reports.progress().done == len(links) + 2
+
+
+def test_new_bytes_of_a_seed_are_not_counted_once_for_each_shard(make: Make) -> None:
+    frontier = make(*URLS, quotas=["seed new_bytes=900 urls=50"])
+    frontier.note_new_bytes({("seed", URLS[0]): 899})
+    frontier.share_counts()
+    assert frontier.reports.reached_quota("seed", URLS[0]) == ""
+    frontier.note_new_bytes({("seed", URLS[0]): 900})
+    frontier.share_counts()
+    assert frontier.reports.reached_quota("seed", URLS[0]) == "quotas: seed new_bytes"
 
 
 def test_a_group_of_one_domain_holds(make: Make) -> None:
     hosts = [f"{letter}.example.org" for letter in "abcdef"]
     frontier = make(*(f"http://{host}/" for host in hosts), groups=["farm *.example.org parallel=1"])
+    assert isinstance(frontier.claim("u"), Pause)
+    frontier.share_counts()
     lease = frontier.claim("w")
     assert isinstance(lease, Lease)
     assert isinstance(frontier.claim("v"), Pause)
     assert [(each.name, each.visits, each.waiting) for each in frontier.reports.groups()] == [("farm", 1, 5)]
     assert frontier.reports.group_of(lease.host) == "farm"
     frontier.finish(lease, OK)
-    visited, end = _emptied(frontier)
+    visited, end = _emptied(frontier, shares=True)
     assert (len(visited), end) == (5, JobFinished())
+
+
+@pytest.mark.parametrize(
+    ("members", "hosts", "parallel"),
+    [(",".join(HOSTS), HOSTS, 1), ("site*.test", HOSTS, 2), ("192.0.2.0/24", ADDRESSES, 4)],
+)
+def test_a_group_whose_hosts_lie_in_all_shards_never_has_more_visits_than_it_may(
+    make: Make, members: str, hosts: Sequence[str], parallel: int
+) -> None:
+    frontier = make("http://free.test/", groups=[f"farm {members} parallel={parallel}"])
+    frontier.add([link for page in "abc" for link in _links(*hosts, path=page)])
+    draw, held, visited, most = random.Random(7), list[Lease](), Counter[str](), 0
+    for number in range(2_000):
+        if draw.random() < 0.3:
+            frontier.share_counts()
+        if held and draw.random() < 0.5:
+            frontier.finish(held.pop(draw.randrange(len(held))), OK)
+        elif isinstance(claim := frontier.claim(f"w{number % 7}"), JobFinished):
+            break
+        elif isinstance(claim, Lease):
+            held.append(claim)
+            visited[claim.host] += 1
+        most = max(most, sum(lease.host != "free.test" for lease in held))
+    assert most == parallel
+    assert visited == {**dict.fromkeys(hosts, 3), "free.test": 1}
+    assert {shard_of(host, 3) for host in hosts} == {0, 1, 2}
+    report = frontier.reports.groups()[0]
+    assert (report.name, report.parallel, report.visits, report.visited) == ("farm", parallel, 0, 36)
+
+
+def test_each_shard_has_its_turn_of_a_group_before_another_one_has_two(make: Make) -> None:
+    frontier = make("http://free.test/", groups=["farm site*.test parallel=1"])
+    frontier.add([link for page in "abcdef" for link in _links(*HOSTS, path=page)])
+    order = list[int]()
+    for number in range(200):
+        frontier.share_counts()
+        if isinstance(claim := frontier.claim(f"w{number}"), Lease):
+            frontier.finish(claim, OK)
+            if claim.host != "free.test":
+                order.append(shard_of(claim.host, 3))
+    assert len(order) == 72
+    # At first, hosts of some shards were not due yet, and at last, some shards have no URL left.
+    assert [set(order[at : at + 3]) for at in range(12, 36, 3)] == [{0, 1, 2}] * 8, order
+
+
+def test_the_delay_of_a_group_holds_between_shards(make: Make) -> None:
+    frontier = make("http://free.test/", groups=["farm site*.test parallel=2 delay=0.1"])
+    frontier.add(_links(*HOSTS))
+    times = list[tuple[int, int, str]]()
+    while not isinstance(claim := frontier.claim("w"), JobFinished):
+        frontier.share_counts()
+        if isinstance(claim, Lease):
+            begun, ended = frontier.shards[0].store.now_ms(), frontier.finish(claim, OK)
+            assert ended is LeaseEnding.DONE
+            if claim.host != "free.test":
+                times.append((begun, frontier.shards[0].store.now_ms(), claim.host))
+    assert len(times) == 12
+    assert len({shard_of(host, 3) for *_, host in times[:6]}) > 1, "the shards take turns"
+    # A visit ends after the first of its times, and the next one begins before the last of its own.
+    assert all(later[1] - earlier[0] >= 100 for earlier, later in pairwise(times)), times
+
+
+def test_a_shard_whose_hosts_are_not_visited_gives_its_turn_away(make: Make) -> None:
+    """Only renders of the shard wait for the group, and no ghost claims them."""
+    frontier = make("http://free.test/", groups=["farm site*.test parallel=1"])
+    frontier.add([link for page in "ab" for link in _links(*HOSTS, path=page)])
+    page = _claimed(frontier)
+    while page.host == "free.test":
+        frontier.finish(page, OK)
+        page = _claimed(frontier)
+    assert frontier.renders.add(page, [])
+    frontier.finish(page, OK)
+    visited = 0
+    for _ in range(500):
+        frontier.share_counts()
+        frontier.renders.claim("r")
+        own = frontier.shards[shard_of(page.host, 3)].renders
+        own.take_back("r", counts=False)
+        if isinstance(claim := frontier.claim("w"), Lease):
+            visited += 1
+            frontier.finish(claim, OK)
+    assert visited == 23
+
+
+def test_a_lower_limit_of_a_group_holds_from_the_next_visit_on(make: Make) -> None:
+    frontier = make("http://free.test/", groups=["farm site*.test parallel=6"])
+    frontier.add([link for page in "abc" for link in _links(*HOSTS, path=page)])
+    held = list[Lease]()
+    for number in range(60):
+        frontier.share_counts()
+        if isinstance(claim := frontier.claim(f"w{number}"), Lease):
+            held.append(claim)
+    assert len(held) == 7
+    frontier.set_groups(["farm site*.test parallel=2"])
+    visits = sum(lease.host != "free.test" for lease in held)
+    for number in range(600):
+        frontier.share_counts()
+        if held and number % 3 == 0:
+            frontier.finish(held.pop(0), OK)
+        if isinstance(claim := frontier.claim(f"w{number}"), Lease):
+            held.append(claim)
+            assert sum(lease.host != "free.test" for lease in held) <= 2
+    assert visits == 6
+    assert frontier.claim("w") == JobFinished()
+
+
+def test_two_processes_that_share_groups_out_at_the_same_time_give_no_visit_twice(make: Make, bench: Bench) -> None:
+    frontier = make("http://free.test/", groups=["farm site*.test parallel=1"])
+    frontier.add(_links(*HOSTS))
+    for number in range(9):
+        frontier.claim(f"w{number}")
+    late = frontier_of(bench.url, "spring", THREE)
+    bench.keep(late)
+    assert isinstance(late, ShardedFrontier)
+    run, steps = late.shards[2].store.run, list[str]()
+
+    def run_late(name: str, *arguments: Any) -> Any:
+        if name == "turns" and not steps:
+            steps.append(name)
+            frontier.share_counts()
+        return run(name, *arguments)
+
+    late.shards[2].store.run = run_late  # type: ignore[method-assign]
+    late.share_counts()
+    assert steps
+    shares = [bench.client.hget(shard.store.key("groups"), "p:farm") for shard in frontier.shards]
+    assert sorted(map(int, filter(None, shares))) == [0, 0, 1]
 
 
 def test_a_continuous_crawl_does_not_end(make: Make) -> None:
