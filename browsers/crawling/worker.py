@@ -432,7 +432,7 @@ def run_worker(
             headers=own,
             login=sent,
             connections=concurrency,
-            digests=profile.revisit.is_on,
+            digests=frontier.visits_again,
             guesses=guesses,
         )
         at_the_end.callback(plain.close)

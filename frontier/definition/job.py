@@ -29,9 +29,11 @@ from frontier.definition.quotas import MAX_QUOTAS, check_quota_line
 from frontier.definition.rules.chain import MAX_RULES, parse_rule
 from frontier.definition.rules.pattern_index import is_plainly_valid
 from frontier.definition.sheets import (
+    LONGEST_INTERVAL,
     MAX_SHEETS,
     PageRules,
     RenderingMode,
+    RevisitMode,
     Sheets,
     VisitorKind,
     parse_sheet,
@@ -55,7 +57,6 @@ _REFUSED_HEADERS: Final = {
 _SECRET: Final = frozenset({"authorization", "cookie"})
 """Lower-case names of the headers whose values are never recorded when a profile has them."""
 _LONGEST_PATTERN: Final = 4_000
-_LONGEST_INTERVAL: Final = 3_660 * 86_400
 _REMEDIES: Final = {
     "tuple_type": "; write a list, which may be empty: []",
     "mapping_type": "; write a table of names and values, which may be empty: {}",
@@ -179,6 +180,13 @@ class PolitenessOverrides(_Frozen):
         ge=0,
         title="Longest Crawl-delay of robots.txt",
         description="longest pause that the Crawl-Delay of a robots.txt may give",
+    )
+    host_bytes_per_second: int | None = Field(
+        None,
+        ge=1,
+        title="Bandwidth of each host",
+        description="number of bytes that are fetched of one host in a second, on average: after a larger fetch, the"
+        " pause is longer, also than max_delay_seconds; none is no bound",
     )
     per_host: int | None = Field(
         None,
@@ -313,7 +321,7 @@ class DeviceOverrides(_Frozen):
 class RevisitRules(_Frozen):
     """A continuous crawl visits its URLs again by these rules. Such a job does not end by itself."""
 
-    mode: Literal["off", "fixed", "adaptive"] = Field(
+    mode: RevisitMode = Field(
         "off",
         title="Visit URLs again",
         description="whether the job visits each URL again: never (off), after the same time (fixed), or sooner when it"
@@ -322,21 +330,21 @@ class RevisitRules(_Frozen):
     interval_seconds: float = Field(
         86_400,
         ge=1,
-        le=_LONGEST_INTERVAL,
+        le=LONGEST_INTERVAL,
         title="Time until the next visit",
         description="time from a visit to the next one; with adaptive, after the first visit",
     )
     min_seconds: float = Field(
         3_600,
         ge=1,
-        le=_LONGEST_INTERVAL,
+        le=LONGEST_INTERVAL,
         title="Shortest time until the next visit",
         description="shortest time that adaptive may choose",
     )
     max_seconds: float = Field(
         90 * 86_400,
         ge=1,
-        le=_LONGEST_INTERVAL,
+        le=LONGEST_INTERVAL,
         title="Longest time until the next visit",
         description="longest time that adaptive may choose",
     )

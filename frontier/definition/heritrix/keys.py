@@ -178,8 +178,8 @@ KEYS: Final[tuple[HeritrixKey, ...]] = (
         seconds,
     ),
     HeritrixKey(
-        "disposition", "maxPerHostBandwidthUsageKbSec", "not-mapped", "",
-        "visits are spaced by time and not by bytes; raise politeness.delay_factor",
+        "disposition", "maxPerHostBandwidthUsageKbSec", "mapped", "politeness.host_bytes_per_second", "0 is no limit",
+        "", _kilobytes,
     ),
     HeritrixKey(
         "disposition", "forceRetire", "not-mapped", "", "add a line `REJECT OnHosts HOST` to `rules` instead"
