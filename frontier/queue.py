@@ -477,6 +477,20 @@ class Frontier(LeaseQueue):
         """Return whether the profile, or a sheet, lets URLs be visited again."""
         return self.job.profile.revisit.is_on or self.sheets.visits_again
 
+    def cookies_of(self, domain: str) -> str:
+        """Return the text that `keep_cookies` stored for a registered domain; empty for none."""
+        with self._store.guarded():
+            found = self._store.client.hget(self._store.key("cookies"), domain)
+        return found.decode() if found else ""
+
+    def keep_cookies(self, domain: str, text: str) -> None:
+        """Store the cookies of a registered domain for all workers of the job; an empty text removes them."""
+        with self._store.guarded():
+            if text:
+                self._store.client.hset(self._store.key("cookies"), domain, text)
+            else:
+                self._store.client.hdel(self._store.key("cookies"), domain)
+
     def max_links(self, url: str) -> int:
         """Return how many links are taken from the page with this URL."""
         own = self.sheets.values_for(url).max_links if len(self.sheets) else None

@@ -125,6 +125,7 @@ BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
 
 
 OnOff = Literal["on", "off"]
+type CookiePolicy = Literal["chain", "job", "off"]
 
 
 class _Frozen(BaseModel):
@@ -455,6 +456,12 @@ class Profile(_Frozen):
         "on",
         title="Guessed links",
         description="whether the plain crawler takes texts of scripts, JSON and XML that look like URLs as links",
+    )
+    cookies: CookiePolicy = Field(
+        "chain",
+        title="Cookies of the plain crawler",
+        description="how long the plain crawler keeps the cookies that sites set: along one chain of redirects (chain),"
+        " for all visits of the job to the site (job), or not at all (off); browser_storage decides for browsers",
     )
     redirect_hops: int = Field(
         5, ge=0, title="Redirects out of scope", description="number of redirects in a row that may lie out of scope"
