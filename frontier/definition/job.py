@@ -28,6 +28,7 @@ from frontier.definition.groups import MAX_GROUPS, check_group_line
 from frontier.definition.quotas import MAX_QUOTAS, check_quota_line
 from frontier.definition.rules.chain import MAX_RULES, parse_rule
 from frontier.definition.rules.pattern_index import is_plainly_valid
+from frontier.definition.rules.rewrites import MAX_REWRITES, parse_rewrite
 from frontier.definition.sheets import (
     LONGEST_INTERVAL,
     MAX_SHEETS,
@@ -117,9 +118,15 @@ def _is_rule(line: str) -> str:
     return line
 
 
+def _is_rewrite(line: str) -> str:
+    parse_rewrite(line)
+    return line
+
+
 SheetLine = Annotated[str, AfterValidator(_is_sheet)]
 GroupLine = Annotated[str, AfterValidator(check_group_line)]
 QuotaLine = Annotated[str, AfterValidator(check_quota_line)]
+RewriteLine = Annotated[str, AfterValidator(_is_rewrite)]
 RuleText = Annotated[str, AfterValidator(_is_rule)]
 BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
 
@@ -246,6 +253,13 @@ class SeenRules(_Frozen):
     )
     fix_query: OnOff = Field(
         "off", title="Mend the query", description="an empty query, and empty parts of a query, make no difference"
+    )
+    rewrites: tuple[RewriteLine, ...] = Field(
+        (),
+        max_length=MAX_REWRITES,
+        title="Replace parts of URLs",
+        description="parts of URLs that make no difference, or another one: a regular expression, ` => ` and a"
+        " replacement, which may be empty, such as `[?&]utm_[a-z]+=[^&]* => `",
     )
     method: Literal["exact", "bloom"] = Field(
         "exact",
