@@ -148,7 +148,8 @@ def _keys() -> Iterator[str]:
 def _seen() -> Iterator[str]:
     for name, key in SEEN_RULES.items():
         yield f"| `{name}` | `seen.{key}` |\n"
-    yield "| `StripUserinfoRule`, `RegexRule` | none |\n"
+    yield "| `RegexRule` | `seen.rewrites` |\n"
+    yield "| `StripUserinfoRule` | none |\n"
 
 
 def _classes() -> Iterator[str]:

@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pydantic import BaseModel
+
 from archive.settings import FrontierSettings
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, PolitenessOverrides, Profile, Seed
+from frontier.definition.revisit import REVISIT_KEYS
 from frontier.definition.rules.kinds import RuleNeed
 from frontier.definition.rules.surts import coerced
 from frontier.definition.scope import LINK_HOPS, Accepted, Candidate, Scope, ScopeStep
@@ -134,11 +137,17 @@ def held_values(
 
 
 def _own(profile: Profile, key: str, settings: FrontierSettings | None) -> HeldValue:
-    table, name = (profile.politeness, f"politeness.{key}") if key in _POLITE else (profile, key)
-    value = getattr(table, key)
+    table: BaseModel = profile
+    name = key
+    if key in _POLITE:
+        table, name = profile.politeness, f"politeness.{key}"
+    elif key in REVISIT_KEYS:
+        table, name = profile.revisit, f"revisit.{key.removeprefix('revisit_')}"
+    field = name.rpartition(".")[2]
+    value = getattr(table, field)
     if value is None and key != "hops":
         return HeldValue(key, getattr(settings, key, None), f"setting frontier.{key}")
-    is_default = value == type(table).model_fields[key].default
+    is_default = value == type(table).model_fields[field].default
     return HeldValue(key, value, f"default of {name}" if is_default else f"profile {name}")
 
 

@@ -1,7 +1,8 @@
 """The rules of politeness decide how long a host rests, and whether a URL is tried again. Pure.
 
 The delay is that of Heritrix 3: the duration of the last fetch times a factor, between a minimum and a maximum. A
-longer Crawl-Delay of robots.txt is obeyed up to a maximum of its own.
+longer Crawl-Delay of robots.txt is obeyed up to a maximum of its own. A bound of a host's bandwidth makes the pause
+longer, too.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ _URL_TROUBLE: Final = frozenset(
 )
 """Temporary failures that may concern this URL only, after which only the URL rests."""
 _MAX_DOUBLINGS: Final = 40
+_LONGEST_SLOWING_MS: Final = 86_400_000
+"""The bandwidth of a host is bounded by a pause of at most a day."""
 _IN_MS: Final = {
     "min_delay_seconds": "min_delay_ms",
     "max_delay_seconds": "max_delay_ms",
@@ -59,7 +62,7 @@ _IN_MS: Final = {
     "retry_seconds": "retry_ms",
     "max_retry_seconds": "max_retry_ms",
 }
-POLITE_KEYS: Final = (*_IN_MS, "delay_factor", "host_failures", "max_retries")
+POLITE_KEYS: Final = (*_IN_MS, "delay_factor", "host_bytes_per_second", "host_failures", "max_retries")
 """The keys of sheets that change politeness."""
 
 
@@ -91,6 +94,7 @@ class Politeness:
     max_retry_ms: int
     dns_retries: int
     dns_retry_ms: int
+    host_bytes_per_second: int | None = None
     skip_down: int = 5
     """Every so many claims of a host, a URL of a lower priority is taken."""
 
@@ -111,6 +115,7 @@ class Politeness:
             max_retry_ms=_ms(rules.max_retry_seconds),
             dns_retries=rules.dns_retries,
             dns_retry_ms=_ms(rules.dns_retry_seconds),
+            host_bytes_per_second=rules.host_bytes_per_second,
             skip_down=rules.skip_down,
         )
 
@@ -176,7 +181,7 @@ def next_step(outcome: VisitOutcome, rules: Politeness, *, attempt: int, host_fa
     """
     if outcome.code in _EXCLUDED:
         return Step(LeaseEnding.EXCLUDED)
-    pause = delay_ms(outcome.duration_ms, rules, outcome.crawl_delay_seconds)
+    pause = delay_ms(outcome.duration_ms, rules, outcome.crawl_delay_seconds, outcome.bytes)
     if outcome.code in _NAME_TROUBLE:
         is_worth_it = attempt <= min(rules.dns_retries, rules.max_retries) and not outcome.is_last
         again = LeaseEnding.AGAIN if is_worth_it else LeaseEnding.FAILED
@@ -191,11 +196,16 @@ def next_step(outcome: VisitOutcome, rules: Politeness, *, attempt: int, host_fa
     return Step(LeaseEnding.DONE if outcome.code > 0 else LeaseEnding.FAILED, host_wait_ms=pause)
 
 
-def delay_ms(fetch_ms: int, rules: Politeness, crawl_delay_seconds: float | None = None) -> int:
+def delay_ms(fetch_ms: int, rules: Politeness, crawl_delay_seconds: float | None = None, fetched_bytes: int = 0) -> int:
     """Return the milliseconds until the next visit of the host, from the end of a fetch that took `fetch_ms`."""
     delay = min(max(int(rules.delay_factor * fetch_ms), rules.min_delay_ms), rules.max_delay_ms)
     asked = min(_ms(crawl_delay_seconds or 0), rules.max_crawl_delay_ms)
-    return max(delay, asked)
+    slowed = 0
+    if rules.host_bytes_per_second is not None:
+        slowed = min(
+            1000 * fetched_bytes * rules.per_host // rules.host_bytes_per_second - fetch_ms, _LONGEST_SLOWING_MS
+        )
+    return max(delay, asked, slowed)
 
 
 def backoff_ms(failures: int, rules: Politeness, retry_after_seconds: float | None = None) -> int:

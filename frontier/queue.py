@@ -24,11 +24,11 @@ from archive.url import host_of
 from frontier.control import Controls
 from frontier.definition.edits import ProfileEdit, edited, edits_between, with_edits
 from frontier.definition.groups import GroupList
-from frontier.definition.job import Job, JobError, Limits, Profile, Seed
+from frontier.definition.job import Job, JobError, Limits, Profile, RevisitRules, Seed
 from frontier.definition.networks import without_port
 from frontier.definition.quotas import QuotaOwner, packed, read_quotas
 from frontier.definition.resume import resumed
-from frontier.definition.revisit import RevisitHistory, after_visit
+from frontier.definition.revisit import REVISIT_KEYS, RevisitHistory, after_visit, rules_with
 from frontier.definition.rules.kinds import FetchedAnswer, KnownFacts
 from frontier.definition.rules.list_files import ListFileError
 from frontier.definition.scope import (
@@ -157,7 +157,7 @@ class Frontier(LeaseQueue):
             self._use(job or asked)
             groups = groups_of(self.job.profile.groups, lists)
             before = stored if job else b""
-            state = [*_limits(self.job.profile), "revisit", int(self.job.profile.revisit.is_on) or ""]
+            state = [*_limits(self.job.profile), "revisit", int(self.visits_again) or ""]
             if self._open(before, state):
                 break
         self._put_groups(groups)
@@ -393,17 +393,21 @@ class Frontier(LeaseQueue):
     def note_changes(self, changes: Iterable[tuple[str, int]]) -> int:
         """Visit URLs of a continuous crawl sooner which a sitemap or feed says have changed since their last visits.
 
-        A change is a canonical URL and the ms since 1970. The shortest time of the profile between two visits holds.
-        Return the number of URLs that are due sooner now.
+        A change is a canonical URL and the ms since 1970. The shortest time of the profile, or of sheets, between two
+        visits holds. Return the number of URLs that are due sooner now.
         """
-        rules, sooner = self.job.profile.revisit, 0
-        if rules.mode != "adaptive":
-            return 0
-        for chunk in batched(changes, _CHUNK):
-            arguments: list[str | int] = [round(1000 * rules.min_seconds)]
-            for url, changed in chunk:
-                arguments += [self._store.fingerprint(url).id, changed]
-            sooner += int(self._store.run("changed", *arguments))
+        by_shortest: dict[int, list[tuple[str, int]]] = {}
+        for url, changed in changes if self.visits_again else ():
+            rules = self._revisit_rules(url)
+            if rules.mode == "adaptive":
+                by_shortest.setdefault(round(1000 * rules.min_seconds), []).append((url, changed))
+        sooner = 0
+        for shortest, found in by_shortest.items():
+            for chunk in batched(found, _CHUNK):
+                arguments: list[str | int] = [shortest]
+                for url, changed in chunk:
+                    arguments += [self._store.fingerprint(url).id, changed]
+                sooner += int(self._store.run("changed", *arguments))
         return sooner
 
     def stored_job(self) -> Job:
@@ -470,6 +474,25 @@ class Frontier(LeaseQueue):
         if not self._has_polite_sheets:
             return self._politeness
         return self._politeness.with_values(self.sheets.values_for(url))
+
+    @property
+    def visits_again(self) -> bool:
+        """Return whether the profile, or a sheet, lets URLs be visited again."""
+        return self.job.profile.revisit.is_on or self.sheets.visits_again
+
+    def cookies_of(self, domain: str) -> str:
+        """Return the text that `keep_cookies` stored for a registered domain; empty for none."""
+        with self._store.guarded():
+            found = self._store.client.hget(self._store.key("cookies"), domain)
+        return found.decode() if found else ""
+
+    def keep_cookies(self, domain: str, text: str) -> None:
+        """Store the cookies of a registered domain for all workers of the job; an empty text removes them."""
+        with self._store.guarded():
+            if text:
+                self._store.client.hset(self._store.key("cookies"), domain, text)
+            else:
+                self._store.client.hdel(self._store.key("cookies"), domain)
 
     def max_links(self, url: str) -> int:
         """Return how many links are taken from the page with this URL."""
@@ -546,6 +569,7 @@ class Frontier(LeaseQueue):
         self.sheets = self._scope.sheets
         self.sheets.addresses_of = self.addresses_of
         self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
+        self._has_revisit_sheets = self.sheets.may_set(*REVISIT_KEYS)
         self._scope_known, self._scope_length = 0, -1
         self._forget_links()
 
@@ -655,10 +679,14 @@ class Frontier(LeaseQueue):
         return self.spender_of(lease)
 
     def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
-        rules = self.job.profile.revisit
+        rules = self._revisit_rules(lease.url)
         if not rules.is_on or ending is LeaseEnding.AGAIN or outcome.code == crawl_log.OUT_OF_SCOPE:
             return None
         return after_visit(rules, lease.history, outcome.digest if ending is LeaseEnding.DONE else "")
+
+    def _revisit_rules(self, url: str) -> RevisitRules:
+        rules = self.job.profile.revisit
+        return rules_with(rules, self.sheets.values_for(url)) if self._has_revisit_sheets else rules
 
     def rejecting(self, url: str, scope_length: int) -> str | None:
         """Return the pattern of an operator that is found in a URL; None when there is none."""
@@ -775,11 +803,17 @@ def _limits(profile: Profile) -> list[str | int | float]:
 
 
 def _check_visitors(before: Profile, after: Profile) -> None:
-    """Raise JobError for sheets that need other visitors than those that the workers of the running job have."""
+    """Raise JobError for sheets that need other visitors than the running job has, or that make it continuous."""
     old, new = ({(each.visitor, each.rendering) for each in one.page_rules().all_rules()} for one in (before, after))
     if further := sorted(new - old):
         visitor, rendering = further[0]
         raise JobError(
             f"sheets: a sheet asks for visitor={visitor} rendering={rendering}, and the workers of the running job have"
             " no such visitor; stop the job, and start it again with the sheet in its profile"
+        )
+    was, now = (one.revisit.is_on or one.page_rules().visits_again for one in (before, after))
+    if now and not was:
+        raise JobError(
+            "sheets: a sheet visits URLs again, and the running job visits no URL again; stop the job, and start it"
+            " again with the sheet in its profile"
         )

@@ -25,6 +25,7 @@ from typing import Final, NamedTuple, Self
 
 from archive.url import key
 from frontier.definition.job import SeenRules
+from frontier.definition.rules.rewrites import rewriter
 from frontier.definition.rules.surts import coerced_prefix
 
 BUCKETS: Final = 65_536
@@ -146,6 +147,8 @@ def fingerprint_of(number: int, rules: SeenRules = DEFAULT_RULES) -> Fingerprint
 
 def compared_form(url: str, rules: SeenRules) -> str:
     """Return the form of a canonical URL that the seen test compares: scheme and SURT, changed as the rules say."""
+    if rules.rewrites:
+        url = rewriter(rules.rewrites).rewritten(url)
     scheme, surt = url.partition(":")[0], key(url)
     if rules.session_ids == "on":
         surt = without_session(surt)

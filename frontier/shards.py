@@ -542,6 +542,14 @@ class ShardedFrontier(ShardedQueue, Frontier):
         """
         return sum(shard.unvisited_seed_hosts() for shard in self.shards)
 
+    def cookies_of(self, domain: str) -> str:
+        """Return the text that `keep_cookies` stored for a registered domain; empty for none."""
+        return self.shards[shard_of(domain, len(self.shards))].cookies_of(domain)
+
+    def keep_cookies(self, domain: str, text: str) -> None:
+        """Store the cookies of a registered domain for all workers of the job; an empty text removes them."""
+        self.shards[shard_of(domain, len(self.shards))].keep_cookies(domain, text)
+
     def note_changes(self, changes: Iterable[tuple[str, int]]) -> int:
         """Visit URLs of a continuous crawl sooner which a sitemap or feed says have changed since their last visits.
 

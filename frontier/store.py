@@ -104,7 +104,7 @@ type ScriptArgument = bytes | str | int | float
 _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "tries", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
-    *("slow", "delays", "forced", "since", "lags", "held", "rests"),
+    *("cookies", "slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
     *("edits", "used", "spent", "retired", "recount"),
     *("segments", "spilled", "unspilled", "long", "forgotten", "counted"),

@@ -46,7 +46,7 @@ _OWN: Final = (
         "Links out of scope, and bounds on URLs",
         "How far a crawl follows what lies out of scope, and what keeps it out of endless paths.",
         (
-            *("rules", "embed_hops", "speculative_hops", "guessed_links", "redirect_hops"),
+            *("rules", "embed_hops", "speculative_hops", "guessed_links", "cookies", "redirect_hops"),
             *("max_url_length", "max_path_segments", "max_path_repeats", "max_links"),
         ),
     ),

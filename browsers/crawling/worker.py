@@ -32,6 +32,7 @@ from browsers.links.headers import REDIRECTS
 from browsers.logins.login_book import LoginBook
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.plain.chain_cookies import ChainCookies
+from browsers.plain.job_cookies import JobCookies
 from browsers.plain.own_redirects import OwnRedirects
 from browsers.plain.robots_rules import RobotsDecision, RobotsRules
 from browsers.plain.visitor import PlainVisitor, RequestLogins
@@ -131,6 +132,7 @@ class Worker:
             frontier.link_log = LinkLog(Path(log_dir), logs)
         self._lock = threading.Lock()
         self._own_redirects = OwnRedirects(frontier, rules, stop)
+        self._cookies = JobCookies(frontier) if frontier.job.profile.cookies == "job" and not renders else None
         self._missing = MissingPages(frontier, rules, stop, self._note_check) if self._pages.soft_404_check else None
 
     def run(self, concurrency: int) -> WorkerTally:
@@ -226,6 +228,9 @@ class Worker:
                 visitor, visit = ghost, _with_links(ghost.visit(order), visit.links)
         if self._missing is not None:
             visit = self._missing.checked(lease, order, visit, visitor)
+        if self._cookies is not None and (kept := visit.kept_cookies) is not None:
+            cookies = self._cookies
+            self._persist(lambda: cookies.keep(reached.url, kept))
         with self._lock:
             self.tally.visits[visitor.name] += 1
         self._persist(lambda: self._frontier.mark_seen(visit.fetched))
@@ -382,7 +387,7 @@ class Worker:
             via=lease.via,
             source=lease.source,
             log_dir=self._log_dir,
-            cookies=lease.cookies,
+            cookies=lease.cookies if self._cookies is None else self._cookies.before(lease.url, lease.cookies),
             attempt=lease.attempt,
         )
 
@@ -432,8 +437,9 @@ def run_worker(
             headers=own,
             login=sent,
             connections=concurrency,
-            digests=profile.revisit.is_on,
+            digests=frontier.visits_again,
             guesses=guesses,
+            cookies=profile.cookies,
         )
         at_the_end.callback(plain.close)
         ghost = None

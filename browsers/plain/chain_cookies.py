@@ -48,6 +48,19 @@ class ChainCookies:
         """Return the cookies as `read` takes them; empty without a cookie."""
         return compact_json([self.steps, self.rows]) if self.rows else ""
 
+    def of_domain(self, domain: str) -> ChainCookies:
+        """Return the cookies for hosts of a registered domain, as they are kept for later visits of the job."""
+        # The cookie jar of Python adds .local to a host without a dot.
+        named = domain if "." in domain else f"{domain}.local"
+        rows = (row for row in self.rows if row[2].lstrip(".") == named or row[2].endswith(f".{named}"))
+        return ChainCookies(tuple(rows), _REVISITS)
+
+    def with_kept(self, kept: ChainCookies) -> ChainCookies:
+        """Return the cookies with those that were kept for the job, which count first."""
+        places = {(row[0], row[2], row[5]) for row in kept.rows}
+        own = (row for row in self.rows if (row[0], row[2], row[5]) not in places)
+        return ChainCookies(tuple(_bounded((*kept.rows, *own))), self.steps if self.rows else kept.steps)
+
     def header(self, url: str) -> str:
         """Return the value of the field Cookie for a URL; empty without a cookie for the URL."""
         if not self.rows:

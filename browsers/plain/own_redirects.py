@@ -46,7 +46,10 @@ class OwnRedirects:
             pause = delay_ms(visit.duration_ms, self._frontier.politeness_of(target), decision.crawl_delay_seconds)
             if self._stop.wait(pause / 1000):
                 raise FleetUnavailable("stopping")
+            kept = visit.kept_cookies
             lease, visit = asked, visitor.visit(order)
+            if visit.kept_cookies is None and kept is not None:
+                visit = replace(visit, kept_cookies=kept)
             size += visit.bytes
         return lease, replace(visit, bytes=size) if size != visit.bytes else visit
 

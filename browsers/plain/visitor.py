@@ -1,9 +1,9 @@
 """The plain crawler makes one request through the proxy and finds links in the response.
 
 It runs no JavaScript and follows no redirects. It keeps no cookies but those of stored logins, and those of one chain
-of redirects until the chain ends (`browsers.plain.chain_cookies`). `https` URLs are requested in absolute form
-(`GET https://host/path`): there is no TLS to the proxy, and the proxy makes the only TLS connection, to the site. One
-connection to the proxy serves all sites in turn.
+of redirects until the chain ends (`browsers.plain.chain_cookies`) or of the job (`browsers.plain.job_cookies`). `https`
+URLs are requested in absolute form (`GET https://host/path`): there is no TLS to the proxy, and the proxy makes the
+only TLS connection, to the site. One connection to the proxy serves all sites in turn.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ from browsers.visit import (
     VisitOrder,
 )
 from browsers.visitor_choice import is_embed
+from frontier.definition.job import CookiePolicy
 
 ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_ENCODING: Final = "gzip, deflate, br"
@@ -126,11 +127,12 @@ class PlainVisitor:
         digests: bool = False,
         mode: Literal["record", "live"] = "record",
         guesses: bool = True,
+        cookies: CookiePolicy = "chain",
     ) -> None:
         """`login` has the headers Cookie and Authorization for a URL. Their values are not recorded.
 
         Nothing is archived in the mode `live`. With `guesses`, texts that look like URLs are links. With `digests`,
-        visits have the digest of the body.
+        visits have the digest of the body. `cookies` says how long cookies of sites are kept.
         """
         self._settings = settings
         self._controls = controls
@@ -140,6 +142,7 @@ class PlainVisitor:
         self._mode = mode
         self._guesses = guesses
         self._digests = digests
+        self._cookies = cookies
         self._own_names = {name.lower() for name in self._own.values}
         self._sessions: dict[tuple[str, str | None, str, bool], ProxySession] = {}
         self._unreachable: dict[str, float] = {}
@@ -176,6 +179,7 @@ class PlainVisitor:
             annotations=tuple(dict.fromkeys((*found.annotations, *cut, *_flaws(order.url, answer)))),
             retry_after=outcomes.retry_after(answer.headers),
             cookies=self._cookies_after(order, answer),
+            kept_cookies=self._kept_cookies(order, answer),
             digest=answer.digest,
             look=_look(order.url, answer) if self._settings.browsers.soft_404_check else None,
         )
@@ -263,7 +267,8 @@ class PlainVisitor:
                 digest.update(headers.get("location", "").encode("utf-8", "surrogatepass"))
         finally:
             response.close()
-        cookies = response.values("set-cookie") if response.status in REDIRECTS else ()
+        is_asked = response.status in REDIRECTS or self._cookies == "job"
+        cookies = response.values("set-cookie") if is_asked else ()
         text = digest.hexdigest() if digest is not None else ""
         return PlainAnswer(response.status, headers, body, length, _elapsed_ms(began), cookies, text)
 
@@ -276,8 +281,14 @@ class PlainVisitor:
             return ""
         return ChainCookies.read(order.cookies).after(order.url, answer.set_cookies).text()
 
+    def _kept_cookies(self, order: VisitOrder, answer: PlainAnswer) -> str | None:
+        """Return all cookies after the answer, for later visits of the job; None when they are to stay as they are."""
+        if self._cookies != "job" or not answer.set_cookies or self._has_own_cookies(order):
+            return None
+        return ChainCookies.read(order.cookies).after(order.url, answer.set_cookies).text()
+
     def _has_own_cookies(self, order: VisitOrder) -> bool:
-        return self._has_login(order) or "cookie" in self._own_names
+        return self._cookies == "off" or self._has_login(order) or "cookie" in self._own_names
 
     def _silence(self, order: VisitOrder) -> float:
         """Return the seconds for which the proxy may be silent. Those for a part of a page are less than the proxy's.

@@ -28,10 +28,13 @@ from frontier.definition.groups import MAX_GROUPS, check_group_line
 from frontier.definition.quotas import MAX_QUOTAS, check_quota_line
 from frontier.definition.rules.chain import MAX_RULES, parse_rule
 from frontier.definition.rules.pattern_index import is_plainly_valid
+from frontier.definition.rules.rewrites import MAX_REWRITES, parse_rewrite
 from frontier.definition.sheets import (
+    LONGEST_INTERVAL,
     MAX_SHEETS,
     PageRules,
     RenderingMode,
+    RevisitMode,
     Sheets,
     VisitorKind,
     parse_sheet,
@@ -55,7 +58,6 @@ _REFUSED_HEADERS: Final = {
 _SECRET: Final = frozenset({"authorization", "cookie"})
 """Lower-case names of the headers whose values are never recorded when a profile has them."""
 _LONGEST_PATTERN: Final = 4_000
-_LONGEST_INTERVAL: Final = 3_660 * 86_400
 _REMEDIES: Final = {
     "tuple_type": "; write a list, which may be empty: []",
     "mapping_type": "; write a table of names and values, which may be empty: {}",
@@ -116,14 +118,21 @@ def _is_rule(line: str) -> str:
     return line
 
 
+def _is_rewrite(line: str) -> str:
+    parse_rewrite(line)
+    return line
+
+
 SheetLine = Annotated[str, AfterValidator(_is_sheet)]
 GroupLine = Annotated[str, AfterValidator(check_group_line)]
 QuotaLine = Annotated[str, AfterValidator(check_quota_line)]
+RewriteLine = Annotated[str, AfterValidator(_is_rewrite)]
 RuleText = Annotated[str, AfterValidator(_is_rule)]
 BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
 
 
 OnOff = Literal["on", "off"]
+type CookiePolicy = Literal["chain", "job", "off"]
 
 
 class _Frozen(BaseModel):
@@ -179,6 +188,13 @@ class PolitenessOverrides(_Frozen):
         ge=0,
         title="Longest Crawl-delay of robots.txt",
         description="longest pause that the Crawl-Delay of a robots.txt may give",
+    )
+    host_bytes_per_second: int | None = Field(
+        None,
+        ge=1,
+        title="Bandwidth of each host",
+        description="number of bytes that are fetched of one host in a second, on average: after a larger fetch, the"
+        " pause is longer, also than max_delay_seconds; none is no bound",
     )
     per_host: int | None = Field(
         None,
@@ -237,6 +253,13 @@ class SeenRules(_Frozen):
     )
     fix_query: OnOff = Field(
         "off", title="Mend the query", description="an empty query, and empty parts of a query, make no difference"
+    )
+    rewrites: tuple[RewriteLine, ...] = Field(
+        (),
+        max_length=MAX_REWRITES,
+        title="Replace parts of URLs",
+        description="parts of URLs that make no difference, or another one: a regular expression, ` => ` and a"
+        " replacement, which may be empty, such as `[?&]utm_[a-z]+=[^&]* => `",
     )
     method: Literal["exact", "bloom"] = Field(
         "exact",
@@ -313,7 +336,7 @@ class DeviceOverrides(_Frozen):
 class RevisitRules(_Frozen):
     """A continuous crawl visits its URLs again by these rules. Such a job does not end by itself."""
 
-    mode: Literal["off", "fixed", "adaptive"] = Field(
+    mode: RevisitMode = Field(
         "off",
         title="Visit URLs again",
         description="whether the job visits each URL again: never (off), after the same time (fixed), or sooner when it"
@@ -322,21 +345,21 @@ class RevisitRules(_Frozen):
     interval_seconds: float = Field(
         86_400,
         ge=1,
-        le=_LONGEST_INTERVAL,
+        le=LONGEST_INTERVAL,
         title="Time until the next visit",
         description="time from a visit to the next one; with adaptive, after the first visit",
     )
     min_seconds: float = Field(
         3_600,
         ge=1,
-        le=_LONGEST_INTERVAL,
+        le=LONGEST_INTERVAL,
         title="Shortest time until the next visit",
         description="shortest time that adaptive may choose",
     )
     max_seconds: float = Field(
         90 * 86_400,
         ge=1,
-        le=_LONGEST_INTERVAL,
+        le=LONGEST_INTERVAL,
         title="Longest time until the next visit",
         description="longest time that adaptive may choose",
     )
@@ -447,6 +470,12 @@ class Profile(_Frozen):
         "on",
         title="Guessed links",
         description="whether the plain crawler takes texts of scripts, JSON and XML that look like URLs as links",
+    )
+    cookies: CookiePolicy = Field(
+        "chain",
+        title="Cookies of the plain crawler",
+        description="how long the plain crawler keeps the cookies that sites set: along one chain of redirects (chain),"
+        " for all visits of the job to the site (job), or not at all (off); browser_storage decides for browsers",
     )
     redirect_hops: int = Field(
         5, ge=0, title="Redirects out of scope", description="number of redirects in a row that may lie out of scope"

@@ -13,7 +13,10 @@ from enum import StrEnum
 from typing import Final, Self
 
 from frontier.definition.job import RevisitRules
+from frontier.definition.sheets import SheetValues
 
+REVISIT_KEYS: Final = ("revisit_mode", "revisit_interval_seconds", "revisit_min_seconds", "revisit_max_seconds")
+"""The keys of sheets that change when URLs are visited again."""
 RECENT: Final = 24
 """The results of so many visits are kept."""
 _PACKED: Final = re.compile(r"(\d{1,10}) (\d{1,12}) (\d{1,12}) (\d{1,12}) ([0-9a-f]{16}|-) ([a-z]{1,24})", re.ASCII)
@@ -67,6 +70,24 @@ class RevisitHistory:
     def results(self) -> tuple[VisitResult, ...]:
         """Return the results of the last visits, oldest first."""
         return tuple(VisitResult(letter) for letter in self.recent)
+
+
+def rules_with(rules: RevisitRules, values: SheetValues) -> RevisitRules:
+    """Return the rules of a job with the values that sheets give to a URL.
+
+    A bound of a sheet moves the other bound of the job when they contradict each other.
+    """
+    least = values.revisit_min_seconds if values.revisit_min_seconds is not None else rules.min_seconds
+    most = values.revisit_max_seconds if values.revisit_max_seconds is not None else rules.max_seconds
+    if values.revisit_max_seconds is None:
+        most = max(least, most)
+    changes = {
+        "mode": values.revisit_mode or rules.mode,
+        "interval_seconds": values.revisit_interval_seconds or rules.interval_seconds,
+        "min_seconds": min(least, most),
+        "max_seconds": most,
+    }
+    return rules.model_copy(update=changes)
 
 
 def after_visit(rules: RevisitRules, before: RevisitHistory | None, digest: str) -> RevisitHistory:

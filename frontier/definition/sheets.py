@@ -13,6 +13,10 @@ A sheet is one line of the profile's list `sheets`: the URLs for which it holds,
 Of several sheets that match and set a key, a regular expression counts before all prefixes, a longer prefix before a
 shorter one, a prefix before all addresses, a smaller network before a larger one, and of equals the last one, as in
 Heritrix.
+
+Names of stock sheets (`STOCK_SHEETS`) may come before the values and stand for theirs, such as
+`example.org extra-polite recrawl-1d`. Of several that set a key, the last one counts, and the line's own value before
+them.
 """
 
 from __future__ import annotations
@@ -33,6 +37,10 @@ type VisitorKind = Literal["plain", "browser", "mixed"]
 FORMER_VISITORS: Final[Mapping[str, VisitorKind]] = {"chromium": "browser"}
 """Names that visitors had in earlier releases, and their present names. Profiles and commands may have both."""
 type RenderingMode = Literal["synchronous", "asynchronous"]
+type RevisitMode = Literal["off", "fixed", "adaptive"]
+
+LONGEST_INTERVAL: Final = 3_660 * 86_400
+"""Seconds: a URL of a continuous crawl is visited again after at most so long."""
 
 MAX_SHEETS: Final = 10_000
 MAX_REGEX_SHEETS: Final = 1_000
@@ -51,6 +59,27 @@ _BORDERS: Final = frozenset(",:)/?&")
 _MOST_COMBINATIONS: Final = 4_096
 LONGEST_URL: Final = 8_192
 """Regular expressions are not searched in longer URLs, which no scope takes in."""
+STOCK_SHEETS: Final[Mapping[str, Mapping[str, str]]] = {
+    "fast": {"delay_factor": "0", "min_delay_seconds": "0.5", "max_delay_seconds": "1"},
+    "extra-polite": {"delay_factor": "8", "min_delay_seconds": "10", "max_delay_seconds": "60"},
+    "ignore-robots": {"robots": "ignore"},
+    "no-max-hops": {"hops": "none"},
+    "limited": {"hops": "2", "max_links": "500"},
+    "resource": {"hops": "0"},
+    "plus-one": {"hops": "1"},
+    **{
+        f"recrawl-{name}": {"revisit_mode": "fixed", "revisit_interval_seconds": str(seconds)}
+        for name, seconds in (
+            ("1h", 3_600),
+            ("4h", 4 * 3_600),
+            ("12h", 12 * 3_600),
+            *((f"{days}d", days * 86_400) for days in (1, 7, 30, 90, 180, 365)),
+        )
+    },
+    "recrawl-adaptive": {"revisit_mode": "adaptive"},
+    "recrawl-never": {"revisit_mode": "off"},
+}
+"""The values of sheets that come with Ghostfleet, by name, after the sheets of the UK Web Archive."""
 _LEFT_OUT: Final = {
     "per_host": "visits at one time are counted for a host as a whole; set politeness.per_host for the job",
     "skip_down": "priorities are served for a host as a whole; set politeness.skip_down for the job",
@@ -96,6 +125,11 @@ class SheetValues:
     max_retries: int | None = None
     retry_seconds: float | None = None
     max_retry_seconds: float | None = None
+    host_bytes_per_second: int | None = None
+    revisit_mode: RevisitMode | None = None
+    revisit_interval_seconds: float | None = None
+    revisit_min_seconds: float | None = None
+    revisit_max_seconds: float | None = None
 
     def over(self, other: SheetValues) -> SheetValues:
         """Return the values of both, where those of this sheet count first."""
@@ -113,6 +147,11 @@ class SheetValues:
             self.rendered_fraction if self.rendered_fraction is not None else rules.rendered_fraction,
             self.rendering if self.rendering is not None else rules.rendering,
         )
+
+    @property
+    def visits_again(self) -> bool:
+        """Return whether the sheet makes a crawl of its URLs continuous."""
+        return self.revisit_mode not in (None, "off")
 
 
 SHEET_KEYS: Final = tuple(each.name for each in fields(SheetValues))
@@ -196,6 +235,11 @@ class Sheets:
         """Return whether a sheet sets one of these keys."""
         return any(getattr(sheet.values, key) is not None for sheet in self._sheets for key in keys)
 
+    @property
+    def visits_again(self) -> bool:
+        """Return whether a sheet makes a crawl of its URLs continuous."""
+        return any(sheet.values.visits_again for sheet in self._sheets)
+
     def all_rules(self) -> list[PageRules]:
         """Return the rules of the profile, and the rules that each sheet alone makes of them."""
         combined = [sheet.values.applied(self._rules) for sheet in self._sheets]
@@ -243,15 +287,23 @@ def parse_sheet(line: str) -> Sheet:
     if len(words) < 2:
         raise ValueError(f"{line[:100]!r} is no sheet, since a sheet has a SURT prefix and a value; {example}")
     values: dict[str, Any] = {}
-    for word in words[1:]:
+    named = next((number for number, word in enumerate(words[1:], 1) if word not in STOCK_SHEETS), len(words))
+    for word in words[1:named]:
+        values |= {name: _READERS[name](name, value) for name, value in STOCK_SHEETS[word].items()}
+    stock, values = values, {}
+    for word in words[named:]:
         name, equals, value = word.partition("=")
         if name in _LEFT_OUT:
             raise ValueError(f"{word[:100]!r} can't be in a sheet: {_LEFT_OUT[name]}")
         if not equals or name not in _READERS:
-            raise ValueError(f"{word[:100]!r} sets no key that a sheet may have ({', '.join(_READERS)}); {example}")
+            raise ValueError(
+                f"{word[:100]!r} sets no key that a sheet may have ({', '.join(_READERS)}), and is no stock sheet,"
+                f" whose names come first ({', '.join(STOCK_SHEETS)}); {example}"
+            )
         if name in values:
             raise ValueError(f"the sheet of {words[0][:100]!r} has {name} twice; write it once")
         values[name] = _READERS[name](name, value)
+    values = stock | values
     given = SheetValues(**values)
     if words[0].startswith(_REGEX):
         return Sheet(given, pattern=_pattern(words[0].removeprefix(_REGEX)))
@@ -349,6 +401,11 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "max_retries": _whole(0),
     "retry_seconds": _number(0, _DAY),
     "max_retry_seconds": _number(0, _DAY),
+    "host_bytes_per_second": _whole(1),
+    "revisit_mode": _choice(*get_args(RevisitMode.__value__)),
+    "revisit_interval_seconds": _number(1, LONGEST_INTERVAL),
+    "revisit_min_seconds": _number(1, LONGEST_INTERVAL),
+    "revisit_max_seconds": _number(1, LONGEST_INTERVAL),
 }
 
 

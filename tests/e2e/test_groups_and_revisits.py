@@ -47,12 +47,12 @@ class TimedSite:
         done.set()
 
 
-def crawl(home: Path, profile: str, *urls: str) -> Command:
+def crawl(home: Path, profile: str, *urls: str, flags: Sequence[str] = ("--workers", "8", "--delay", "0")) -> Command:
     home.mkdir(exist_ok=True)
     path = home.parent / "profile.toml"
     path.write_text(profile)
-    flags = ("--collection", "garden", "--job", JOB, "--allow-private", "--delay", "0", "--robots", "ignore", "--json")
-    return Command("crawl", *urls, *flags, "--workers", "8", "--profile", str(path), home=home)
+    common = ("--collection", "garden", "--job", JOB, "--allow-private", "--robots", "ignore", "--json")
+    return Command("crawl", *urls, *common, *flags, "--profile", str(path), home=home)
 
 
 def command(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -90,6 +90,46 @@ def test_the_hosts_of_a_platform_are_asked_one_after_another(tmp_path: Path) -> 
     report = json.loads(shown.stdout)
     assert (report["name"], report["parallel"], report["delay_seconds"]) == ("platform", 1, 0.3)
     assert report["hosts"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.timeout(500)
+def test_workers_and_ghosts_together_keep_the_delays_of_hosts_and_of_their_group(tmp_path: Path) -> None:
+    """Ten plain workers and two ghosts: the sites' own times of requests tell, with those of embedded pictures."""
+    asked: list[tuple[float, str, str]] = []
+
+    def answers(name: str, origin: RawOrigin) -> None:
+        links = "".join(f"<a href=/{number}>{number}</a><img src=/{number}.png>" for number in range(2))
+
+        def answer(request: bytes) -> Sequence[Step]:
+            asked.append((time.monotonic(), name, request.split()[1].decode()))
+            return [page(links)]
+
+        origin.otherwise(answer)
+        for path in ("/", *(f"/{number}{ending}" for number in range(2) for ending in ("", ".png"))):
+            origin.answer(path, answer)
+
+    home = tmp_path / "home"
+    rules = 'visitor = "browser"\nrendering = "asynchronous"\ngroups = ["platform 127.0.8.0/24 parallel=1 delay=0.3"]\n'
+    with ExitStack() as sites:
+        origins = [sites.enter_context(RawOrigin(f"127.0.8.{number}")) for number in range(1, 4)]
+        for number, origin in enumerate(origins):
+            answers(str(number), origin)
+        flags = ("--workers", "10", "--render-workers", "2", "--delay", "1")
+        with crawl(home, rules, *(origin.url("/") for origin in origins), flags=flags) as run:
+            assert run.ended(within=400) == 0, run.stderr
+    last: dict[str, float] = {}
+    documents = 0
+    for at, name, path in sorted(asked):
+        if path == "/" or path[1:].isdecimal():  # a visit begins
+            documents += 1
+            assert at - last.get(name, 0.0) > 0.999, (name, path)
+            assert at - max(last.values(), default=0.0) > 0.299, (name, path)
+        last[name] = at
+    pictures = [path for _, _, path in asked if path.endswith(".png")]
+    assert documents == 2 * 3 * 3, "each page was visited by a plain worker and by a ghost"
+    assert len(pictures) >= 3 * 2
 
 
 @pytest.mark.timeout(300)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from support.stores.real_frontier import Bench
 
-from frontier.definition.job import Limits, Profile, RevisitRules
+from frontier.definition.job import JobError, Limits, Profile, RevisitRules
 from frontier.definition.revisit import VisitResult
 from frontier.definition.scope import Candidate, Priority, Rejected
 from frontier.lease import JobFinished, JobStopped, Lease, Pause, WaitKind
@@ -259,6 +259,45 @@ def test_a_url_that_a_list_says_has_changed_is_visited_sooner(bench: Bench, link
     assert leased(frontier).url == "http://example.org/a"
     assert isinstance(frontier.claim("other"), Pause)
     assert frontier.note_changes(changes) == 0
+
+
+def test_sheets_say_when_urls_are_visited_again(bench: Bench, leased: Claim) -> None:
+    never, hourly, adaptive = "http://never.org/", "http://hourly.org/", "http://adaptive.org/"
+    sheets = ("hourly.org recrawl-1h", "adaptive.org recrawl-adaptive revisit_min_seconds=600 revisit_max_seconds=900")
+    frontier = bench.frontier(never, hourly, adaptive, profile=Profile(scope="any", sheets=sheets))
+    for _ in range(3):
+        frontier.finish(leased(frontier), found(1))
+    bench.client.hset(bench.key("state"), "revisit", 1)
+    assert [interval(frontier, url) for url in (never, hourly, adaptive)] == [None, 3_600, 900]
+    now = bench.now()
+    for id, kept in bench.client.hgetall(bench.key("revisits")).items():
+        visited, rest = kept.split(b" ", 1)  # eleven minutes ago
+        bench.client.hset(bench.key("revisits"), id, b"%d %s" % (int(visited) - 660_000, rest))
+    changes = [(url, now - 60_000) for url in (never, hourly, adaptive)]
+    assert frontier.note_changes(changes) == 1  # a fixed interval heeds no list
+    again = leased(frontier)
+    assert again.url == adaptive
+    frontier.finish(again, found(2))
+    assert interval(frontier, adaptive) == 720
+    assert isinstance(frontier.claim("w"), Pause)
+
+
+def interval(frontier: Frontier, url: str) -> int | None:
+    report = frontier.reports.revisit(url)
+    return report.history.interval_seconds if report is not None and report.history is not None else None
+
+
+def test_a_sheet_leaves_its_urls_out_of_a_continuous_crawl(bench: Bench, leased: Claim) -> None:
+    profile = Profile(scope="any", revisit=ADAPTIVE, sheets=("example.org recrawl-never",))
+    frontier = bench.frontier(SEED, profile=profile)
+    frontier.finish(leased(frontier), found(1))
+    assert isinstance(frontier.claim("w"), JobFinished)
+
+
+def test_an_edit_makes_no_job_continuous(bench: Bench) -> None:
+    frontier = bench.frontier(SEED)
+    with pytest.raises(JobError, match="visits no URL again"):
+        frontier.edit({"sheets": ("example.org recrawl-1h",)}, by="mia")
 
 
 def test_an_unknown_url_has_no_history(bench: Bench) -> None:

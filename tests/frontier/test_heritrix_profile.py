@@ -342,12 +342,17 @@ def test_rules_of_canonicalisation_become_keys_of_seen() -> None:
     policy = (
         '<bean id="canonicalizationPolicy" class="org.archive.modules.canonicalize.RulesCanonicalizationPolicy">'
         '<property name="rules"><list><bean class="org.archive.modules.canonicalize.StripExtraSlashes"/>'
-        '<bean class="org.archive.modules.canonicalize.RegexRule"/></list></property></bean>'
+        '<bean class="org.archive.modules.canonicalize.RegexRule"><property name="regex" value="(.*)&amp;x=.*"/>'
+        '<property name="format" value="${1}"/></bean>'
+        '<bean class="org.archive.modules.canonicalize.RegexRule">'
+        '<property name="regex" value="([a-z&amp;&amp;[^b]])"/></bean></list></property></bean>'
     )
     conversion = convert(configuration(policy))
     on = [key for key, value in conversion.values["seen"].items() if value == "on"]
     assert on == ["extra_slashes"]
-    assert any(each.value == "RegexRule" and each.outcome == "not-mapped" for each in conversion.findings)
+    assert conversion.values["seen"]["rewrites"] == [r"^(?:(.*)&x=.*)$ => \1"]
+    outcomes = [each.outcome for each in conversion.findings if each.value == "RegexRule"]
+    assert outcomes == ["mapped", "not-mapped"]
 
 
 def test_robots_guessed_links_and_limits_are_mapped() -> None:

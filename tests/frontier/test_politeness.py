@@ -35,6 +35,18 @@ def test_the_delay_is_heritrix_s(fetch_ms: int, crawl_delay: float | None, expec
     assert delay_ms(fetch_ms, RULES, crawl_delay) == expected
 
 
+@pytest.mark.parametrize(
+    ("fetched", "per_host", "expected"),
+    [(1_000, 1, 100), (3_000_000, 1, 2_000), (3_000_000, 2, 5_000), (10**15, 1, 86_400_000)],
+)
+def test_the_bandwidth_of_a_host_is_bounded_by_its_pause(fetched: int, per_host: int, expected: int) -> None:
+    given = PolitenessOverrides(
+        min_delay_seconds=0.1, delay_factor=0, per_host=per_host, host_bytes_per_second=1_000_000
+    )
+    rules = Politeness.of(FrontierSettings(), given)
+    assert next_step(VisitOutcome(200, fetched, 1_000), rules, attempt=1, host_failures=0).host_wait_ms == expected
+
+
 def test_a_profile_overrides_the_settings() -> None:
     rules = Politeness.of(FrontierSettings(), PolitenessOverrides(min_delay_seconds=0.5, delay_factor=1, per_host=4))
     assert delay_ms(800, rules) == 800

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from archive.settings import FrontierSettings
 from frontier.definition.job import Job, PolitenessOverrides, Profile
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
-from frontier.definition.sheets import PageRules, Sheets, SheetValues, parse_sheet
+from frontier.definition.sheets import STOCK_SHEETS, PageRules, Sheets, SheetValues, parse_sheet
 from frontier.politeness import Politeness
 
 PLAIN = PageRules("plain", 0.1, "synchronous")
@@ -129,6 +129,21 @@ def test_sheets_change_politeness_for_their_urls_alone() -> None:
     assert (slow.min_delay_ms, slow.max_delay_ms, slow.max_retries, slow.host_failures) == (60_000, 60_000, 0, 2)
     assert rules.with_values(sheets.values_for("http://fast.org/")).delay_factor == 0
     assert rules.with_values(sheets.values_for("http://other.org/")) is rules
+
+
+def test_names_of_stock_sheets_stand_for_their_values_and_the_lines_own_values_win() -> None:
+    values = parse_sheet("example.org extra-polite recrawl-1d min_delay_seconds=20 revisit_max_seconds=9").values
+    assert values.given() == {
+        "delay_factor": 8,
+        "min_delay_seconds": 20,
+        "max_delay_seconds": 60,
+        "revisit_mode": "fixed",
+        "revisit_interval_seconds": 86_400,
+        "revisit_max_seconds": 9,
+    }
+    assert parse_sheet("example.org limited plus-one").values.given() == {"hops": 1, "max_links": 500}
+    for name in STOCK_SHEETS:
+        assert parse_sheet(f"example.org {name}").values.given()
 
 
 def test_a_sheet_may_have_a_surt_prefix_as_heritrix_writes_it() -> None:

@@ -18,9 +18,9 @@ from typing import Any, Final
 from admin.fleet.log_format import redacted
 from admin.harvester.crawl_process import OUTPUT_FILE
 from admin.harvester.documents.metadata_file import CDX, JSON, TEXT, MetadataPart
-from admin.harvester.documents.progress_log import FILE_NAME as PROGRESS_FILE
 from admin.harvester.job_folder import INFO_FILE, PROFILE_FILE, SEEDS_FILE, JobFolder
 from admin.jobs.control.operator_log import FILE_NAME as OPERATOR_LOG
+from admin.jobs.progress.progress_log import FILE_NAME as PROGRESS_FILE
 from admin.jobs.runs import REPORT_FILE, STATE_FILE
 from admin.jobs.status_names import is_failure
 from archive import crawl_log
@@ -79,14 +79,13 @@ def make_documents(settings: Settings, folder: JobFolder, result: Mapping[str, A
     _write(place / "uri-errors.log", _uri_errors(folder, run))
     _write(place / "processors-report.txt", _processors_report(run))
     _write(place / "archivefiles-report.txt", _archive_files_report(files, folder.claim.collection))
-    progress = folder.path / PROGRESS_FILE
     operator_log = run / OPERATOR_LOG
     return [
         *_setup(settings, folder),
         MetadataPart("logs", crawl_log.FILE_NAME, TEXT, run / crawl_log.FILE_NAME),
         *([MetadataPart("logs", operator_log.name, TEXT, operator_log)] if operator_log.exists() else ()),
         MetadataPart("logs", "heritrix.out", TEXT, folder.path / OUTPUT_FILE),
-        *(MetadataPart("logs", name, TEXT, progress if name == PROGRESS_FILE else place / at) for name, at in _LOGS),
+        *(MetadataPart("logs", name, TEXT, (run if name == PROGRESS_FILE else place) / at) for name, at in _LOGS),
         *(MetadataPart("logs", path.name, TEXT, path) for path in excerpts),
         *(MetadataPart("reports", name, kind, run / name) for name, kind in _REPORTS),
         MetadataPart("reports", "processors-report.txt", TEXT, place / "processors-report.txt"),

@@ -10,13 +10,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Final
 
 from admin.harvester.crawl_process import CrawlProcess
 from admin.harvester.dispatch_link import DispatchLink
-from admin.harvester.documents.progress_log import ProgressLog
 from admin.harvester.incident_reports import IncidentReports
 from admin.harvester.job_folder import JobFolder, StopCause
 from admin.harvester.running.domain_tally import DomainTally, hosts_to_set_aside, limits_of
@@ -36,7 +35,6 @@ from admin.jobs.interrupts import Interrupts
 from admin.jobs.progress.tally import LogFollower
 from admin.models.errors import DatabaseRefused, IllegalState, NotFound, UseCaseError
 from archive import crawl_log
-from archive.dates import now_micros
 from archive.json_text import parsed_object
 from archive.settings.load import Settings
 from frontier.definition.rules.list_files import LIST_FOLDER
@@ -76,7 +74,6 @@ class ControlLoop:
         self._observer = JobObserver(settings.collection(folder.claim.collection), folder.file_prefix)
         self._tally = DomainTally(limits_of(folder.claim), self._rules.disregard_seed_url)
         self._still = Stillness(self._rules.no_response_seconds, self._rules.inactivity_seconds)
-        self._progress_log = ProgressLog(folder.path)
         self._log: LogFollower | None = None
         self._frontier: Frontier | None = None
         self._progress: JobProgress | None = None
@@ -108,8 +105,6 @@ class ControlLoop:
             refusal=self._process.refusal,
             seen_objects=self._tally.total.objects,
         )
-        with suppress(OSError):
-            self._progress_log.end(now_micros(), self._folder.state.reason or "Finished")
 
     def _watch_limits(self, seconds: float) -> None:
         """Wait until the next look. While a domain is close to its limit, read the log again and again meanwhile.
@@ -252,9 +247,6 @@ class ControlLoop:
         now, before = time.monotonic(), self._last_view
         total = self._tally.total
         view["bytes_per_second"] = (total.bytes - before[2]) / max(now - before[0], 0.001)
-        with suppress(OSError):
-            recent = (now - before[0], total.objects - before[1], total.bytes - before[2])
-            self._progress_log.add(now_micros(), view, recent)
         self._last_view = (now, total.objects, total.bytes)
         self._incidents.send()
         try:

@@ -12,7 +12,7 @@ from archive.dates import iso_second
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
 from frontier.definition.job import RevisitRules
-from frontier.definition.revisit import RevisitHistory, VisitResult
+from frontier.definition.revisit import RevisitHistory, VisitResult, rules_with
 from frontier.queue import Frontier
 from frontier.reports import RevisitReport
 
@@ -64,12 +64,14 @@ def url_history(frontier: Frontier, database_url: str, url: str) -> UrlHistory |
     if report is None:
         return None
     captures, problem = _captures(database_url, frontier.job.collection, url)
+    profile = frontier.stored_job().profile
+    rules = rules_with(profile.revisit, profile.page_rules().values_for(url))
     history = report.history
     return UrlHistory(
         url=url,
         state=report.state,
         due_seconds=report.due_seconds,
-        reason=due_reason(report, frontier.stored_job().profile.revisit),
+        reason=due_reason(report, rules),
         since_seconds=report.since_seconds,
         interval_seconds=history.interval_seconds if history else None,
         visits=history.visits if history else 0,
@@ -92,7 +94,7 @@ def due_reason(report: RevisitReport, rules: RevisitRules) -> str:
         case "resting":
             return "the last visit failed, and the URL is tried again"
         case "ended":
-            return "the job does not visit its URLs again" if not rules.is_on else "the URL has left the scope"
+            return "the job does not visit the URL again" if not rules.is_on else "the URL has left the scope"
     history = report.history
     if history is None or not history.results or report.due_seconds is None:
         return "the next date is not known"
@@ -110,11 +112,11 @@ def _early_seconds(report: RevisitReport, history: RevisitHistory) -> float:
 def _interval_reason(history: RevisitHistory, rules: RevisitRules) -> str:
     interval = clock(history.interval_seconds)
     if rules.mode != "adaptive":
-        return f"all URLs are visited again after {clock(rules.interval_seconds)}"
+        return f"the time between two visits is always {clock(rules.interval_seconds)}"
     if history.interval_seconds <= rules.min_seconds:
-        return f"{interval} is the shortest interval that the profile allows"
+        return f"{interval} is the shortest interval that the profile or a sheet allows"
     if history.interval_seconds >= rules.max_seconds:
-        return f"{interval} is the longest interval that the profile allows"
+        return f"{interval} is the longest interval that the profile or a sheet allows"
     match history.results[-1]:
         case VisitResult.NEW:
             return f"the first interval is {interval}"

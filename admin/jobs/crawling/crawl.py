@@ -26,6 +26,7 @@ from admin.jobs.definition import Definition
 from admin.jobs.interrupts import Interrupts
 from admin.jobs.progress.display import Display
 from admin.jobs.progress.meter import Meter
+from admin.jobs.progress.progress_log import ProgressLog
 from admin.jobs.progress.tally import JobTally
 from admin.jobs.results.ending import FrontierFacts, JobEnding, decide_ending, fleet_failed, with_gaps
 from admin.jobs.results.reports import JobFacts, report_json, seed_rows, write_rejected, write_reports
@@ -143,6 +144,7 @@ class Crawl:
             start_render_workers=lambda at_once: self._start_render_workers(run, frontier, at_once),
             take_actions=actions.look,
             seeds=seeds,
+            progress_log=ProgressLog(run.folder),
         )
         try:
             ending, remaining = self._work(watch, frontier, meter, run, seeds)
@@ -157,6 +159,7 @@ class Crawl:
         if self._fleet.failures and not self._interrupts.asked_to_hurry():
             reason = "; ".join(self._fleet.failures)
             ending = replace(ending, state=JobState.FAILED, reason=reason, missing=(*ending.missing, reason))
+        watch.note_end(ending.reason or ending.state)
         return self._end(run, meter, watch.progress, with_gaps(ending, self._failed_logins), remaining)
 
     def _log_in(self, addresses: Addresses) -> None:

@@ -17,6 +17,7 @@ from admin.jobs.crawling.seed_queueing import SeedQueueing
 from admin.jobs.interrupts import Interrupts
 from admin.jobs.progress.display import Display, View, one_line
 from admin.jobs.progress.meter import Meter
+from admin.jobs.progress.progress_log import ProgressLog
 from admin.jobs.results.ending import reached_limit
 from admin.units import counted
 from frontier.definition.job import Limits
@@ -50,11 +51,12 @@ class JobWatch:
         start_render_workers: Callable[[int], None],
         take_actions: Callable[[], None] = lambda: None,
         seeds: SeedQueueing | None = None,
+        progress_log: ProgressLog | None = None,
     ) -> None:
         """`start_render_workers` is called with a number of further visits at once that an operator asked for.
 
         `take_actions` is called a few times a second, to take files of operators (`admin.jobs.control.action_folder`).
-        `seeds` queues the seeds, and its progress is shown.
+        `seeds` queues the seeds, and its progress is shown. `progress_log` gets the view of the job.
         """
         archive = fleet.settings.archive
         self.progress = NOTHING_YET
@@ -73,6 +75,7 @@ class JobWatch:
         self._start_render_workers = start_render_workers
         self._take_actions = take_actions
         self._seeds = seeds
+        self._progress_log = progress_log
         self._known_render_workers: int | None = None
         self._is_overfull = False
         """The Bloom filter has more URLs than it was made for, and a notice has said so."""
@@ -150,8 +153,20 @@ class JobWatch:
             self._take_actions()
         except FrontierUnavailable as error:
             self._tolerate(error)
+        view = self._view()
+        self._display.show(view)
+        self._publish(view)
+        if self._progress_log is not None:
+            self._progress_log.look(view)
+
+    def note_end(self, reason: str) -> None:
+        """Write the end of the work into the progress log."""
+        if self._progress_log is not None:
+            self._progress_log.end(self._view(), reason)
+
+    def _view(self) -> View:
         stopping = self._interrupts.asked_to_stop or self.progress.stopped is not None
-        view = self._meter.view(
+        return self._meter.view(
             self.progress,
             restarts=self._fleet.restarts,
             stopping=stopping,
@@ -159,8 +174,6 @@ class JobWatch:
             seeds=self._seeds.total if self._seeds else 0,
             seeds_queued=self._seeds.queued if self._seeds else 0,
         )
-        self._display.show(view)
-        self._publish(view)
 
     def _note_requests(self) -> None:
         """Show notices about the requests of commands in other terminals (`admin.jobs.control.steering`)."""

@@ -101,6 +101,10 @@ def _guesses(text: str) -> str | None:
     return None if truth(text) else "off"
 
 
+def _cookies(text: str) -> str:
+    return "off" if truth(text) else "job"
+
+
 def _robots(text: str) -> str:
     found = {"obey": "obey", "classic": "obey", "ignore": "ignore", "robotstxtonly": "obey"}.get(text.strip().lower())
     if found is None:
@@ -178,8 +182,8 @@ KEYS: Final[tuple[HeritrixKey, ...]] = (
         seconds,
     ),
     HeritrixKey(
-        "disposition", "maxPerHostBandwidthUsageKbSec", "not-mapped", "",
-        "visits are spaced by time and not by bytes; raise politeness.delay_factor",
+        "disposition", "maxPerHostBandwidthUsageKbSec", "mapped", "politeness.host_bytes_per_second", "0 is no limit",
+        "", _kilobytes,
     ),
     HeritrixKey(
         "disposition", "forceRetire", "not-mapped", "", "add a line `REJECT OnHosts HOST` to `rules` instead"
@@ -278,8 +282,8 @@ KEYS: Final[tuple[HeritrixKey, ...]] = (
         for name in ("sendIfModifiedSince", "sendIfNoneMatch")
     ),
     HeritrixKey(
-        "fetchHttp", "ignoreCookies", "not-mapped", "",
-        "plain visits keep cookies only within a chain of redirects; browser_storage decides for browsers",
+        "fetchHttp", "ignoreCookies", "mapped", "cookies",
+        "true becomes off, and false becomes job; browser_storage decides for browsers", "false", _cookies,
     ),
     *(
         HeritrixKey(bean, name, "ignored", "", "records always have digests; archive settings choose the algorithm")
@@ -322,7 +326,7 @@ KEYS: Final[tuple[HeritrixKey, ...]] = (
     HeritrixKey(
         "cookieStorage", "cookiesLoadFile", "not-mapped", "", "keep a login by `ghostfleet profile browser create`"
     ),
-    HeritrixKey("cookieStorage", "cookiesSaveFile", "ignored", "", "cookies of plain visits are not kept"),
+    HeritrixKey("cookieStorage", "cookiesSaveFile", "ignored", "", "Redis keeps cookies until the job ends"),
     HeritrixKey(
         "diskSpaceMonitor", "pauseThresholdMiB", "not-mapped", "", "set archive.min_free_bytes in ghostfleet.toml"
     ),

@@ -46,6 +46,7 @@ from frontier.definition.heritrix.scope import SECRET, KeyFinding, ScopeMaking, 
 from frontier.definition.job import Profile, wrong_headers
 from frontier.definition.meaning import meaning_problems
 from frontier.definition.profile import profile_problems
+from frontier.definition.rules.rewrites import MAX_REWRITES, parse_rewrite
 from frontier.definition.sheets import MAX_REGEX_SHEETS, MAX_SHEETS, SHEET_KEYS, parse_sheet
 
 _SHEET_CLASSES: Final = ("Sheet", "SurtPrefixesSheetAssociation", "DecideRuledSheetAssociation")
@@ -58,6 +59,7 @@ _ORDER: Final = (
     *("max_path_repeats", "max_links", "guessed_links", "rules", "sheets", "limits", "quotas"),
     *("politeness", "seen", "headers"),
 )
+_JAVA_GROUP: Final = re.compile(r"\$\{?([0-9])\}?")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,100}", re.ASCII)
 _YAML_WORDS: Final = frozenset(("true", "false", "null", "on", "off", "yes", "no", "y", "n"))
 """These are put in quotes, so that readers of YAML 1.1 take them as texts, too."""
@@ -398,7 +400,21 @@ def _take_canonicalisation(making: _Making) -> None:
     on = {SEEN_RULES[each] for each in names if each in SEEN_RULES}
     for key in ("session_ids", "lowercase", "www", "extra_slashes", "fix_query"):
         making.put(f"seen.{key}", "on" if key in on else "off")
+    rewrites: list[str] = []
+    for bean in beans:
+        if bean is not None and bean.class_name == "RegexRule":
+            try:
+                rewrites.append(_rewrite_of(bean))
+            except ValueError as error:
+                making.findings.append(KeyFinding(name, "RegexRule", "not-mapped", (), str(error), line))
+            else:
+                result = (f"seen.rewrites: {rewrites[-1]}",)
+                making.findings.append(KeyFinding(name, "RegexRule", "mapped", result, "", line))
+    if rewrites:
+        making.put("seen.rewrites", rewrites[:MAX_REWRITES])
     for each in names:
+        if each == "RegexRule":
+            continue
         if each in SEEN_RULES:
             result = (f"seen.{SEEN_RULES[each]}: on",)
             making.findings.append(KeyFinding(name, each, "mapped", result, "", line, is_default))
@@ -408,6 +424,15 @@ def _take_canonicalisation(making: _Making) -> None:
         else:
             why = "seen has no key for this rule; URLs that it makes equal are fetched apart"
             making.findings.append(KeyFinding(name, each, "not-mapped", (), why, line))
+
+
+def _rewrite_of(bean: Bean) -> str:
+    """Return the rewrite that a RegexRule becomes. Raises ValueError."""
+    given = {key: value.text for key, value in bean.properties.items() if isinstance(value, Text)}
+    template = given.get("format", "").replace("\\", r"\\")
+    line = f"^(?:{java_regex(given.get('regex', '(.*)'))})$ => {_JAVA_GROUP.sub(r'\\\1', template)}"
+    parse_rewrite(line)
+    return line
 
 
 def _policy(file: BeansFile) -> tuple[Bean | None, str]:

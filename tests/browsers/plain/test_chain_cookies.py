@@ -113,3 +113,45 @@ def test_cookies_are_bounded_and_junk_is_none() -> None:
     assert len(many.text()) < 2 * MAX_TEXT
     assert len(ChainCookies().after("http://a.test/", junk).text()) < 2 * MAX_TEXT
     assert all(ChainCookies.read(text) == ChainCookies() for text in ("x", "[]", "[1]", '[1,["a"]]', "{}", "null"))
+
+
+def test_a_job_may_keep_cookies_of_a_site_for_all_its_visits_or_none(fleet: Fleet, redis_url: str) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def routes(request: Asked) -> Routed | None:
+        asked.append((request.path, request.cookie))
+        match request.path:
+            case "/":
+                cookies = ("a=1; Path=/", "p=2; Path=/two")
+                return Routed(b"<a href=/one>", headers=tuple(("Set-Cookie", each) for each in cookies))
+            case "/one":
+                return to("/two", "a=3; Path=/")
+            case "/two":
+                return Routed(b"<a href=/three>", headers=(("Set-Cookie", "p=; Max-Age=0; Path=/two"),))
+        return Routed(b"end")
+
+    expected = {
+        "job": [("/", ""), ("/one", "a=1"), ("/two", "a=3; p=2"), ("/three", "a=3")],
+        "off": [("/", ""), ("/one", ""), ("/two", ""), ("/three", "")],
+    }
+    settings = quick(fleet)
+    with RoutedSite(routes) as site:
+        for policy, cookies in expected.items():
+            asked.clear()
+            opened(settings, redis_url, [site.url("/")], cookies=policy).close()
+            harvest(settings, fleet, redis_url)
+            found = [(path, "; ".join(sorted(cookie.split("; ")))) for path, cookie in asked if path != "/robots.txt"]
+            assert found == cookies, policy
+
+
+def test_cookies_of_a_job_are_those_of_the_domain_and_bounded() -> None:
+    kept = ChainCookies().after("https://www.a.test/", ["here=1", "all=2; Domain=a.test"])
+    chain = ChainCookies().after("https://b.test/", ["other=5"]).after("https://www.a.test/", ["here=0"])
+    assert [row[:3:2] for row in chain.of_domain("a.test").rows] == [("here", "www.a.test")]
+    both = chain.with_kept(kept.of_domain("a.test"))
+    assert sorted(row[:2] for row in both.rows) == [("all", "2"), ("here", "1"), ("other", "5")]
+    assert both.is_new, "the chain has changed a cookie, so that its target may be visited again"
+    assert not ChainCookies().with_kept(kept.of_domain("a.test")).may_revisit
+    many = ChainCookies().after("https://a.test/", [f"n{number}=1" for number in range(MAX_COOKIES)])
+    assert len(many.with_kept(kept).rows) == MAX_COOKIES
+    assert {row[0] for row in kept.rows} <= {row[0] for row in many.with_kept(kept).rows}

@@ -57,9 +57,9 @@ class Command:
         """Send a signal to the command, not to its children."""
         self._process.send_signal(number)
 
-    def ended(self) -> int:
+    def ended(self, within: float = 90) -> int:
         """Its exit code, waited for, with every line read."""
-        code = self._process.wait(90)
+        code = self._process.wait(within)
         for reader in self._readers:
             reader.join(10)
         return code

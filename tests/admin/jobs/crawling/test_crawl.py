@@ -73,6 +73,7 @@ def test_a_job_runs_to_its_end_and_its_numbers_agree(settings: Settings, site: C
     assert (folder / "seeds-report.txt").read_text().splitlines()[1] == f"200 CRAWLED {site.url}"
     assert f"URI successes: {summary['urls']}" in (folder / "crawl-report.txt").read_text()
     assert any(line["event"] == "progress" for line in crawl.lines)
+    assert "Z CRAWL ENDED - " in (folder / "progress-statistics.log").read_text()
 
 
 def test_a_crawl_stores_its_frontier_and_originals_in_a_redis_cluster(
