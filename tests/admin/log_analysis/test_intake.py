@@ -206,7 +206,8 @@ def test_a_full_disk_leaves_what_was_read(tmp_path: Path) -> None:
     before = read_state(folder)
     script = (
         "import resource, signal, sys; from pathlib import Path; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "from admin.log_analysis.columns.intake import take_in; from admin.log_analysis.columns.log_blocks import LogTrouble\n"
+        "from admin.log_analysis.columns.intake import take_in\n"
+        "from admin.log_analysis.columns.log_blocks import LogTrouble\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))\n"
         "try: take_in(Path(sys.argv[1]), Path(sys.argv[2]), block=100_000)\n"
         "except LogTrouble as error: print(error)"

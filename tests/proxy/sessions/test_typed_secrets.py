@@ -1,4 +1,4 @@
-"""proxy/sessions/secrets/typed_secrets: what a person typed is found in responses in any spelling, within bounds of work."""
+"""proxy/sessions/secrets/typed_secrets: what a person typed is found in responses in any spelling, in bounded work."""
 
 from __future__ import annotations
 
