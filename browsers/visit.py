@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final, Literal, Protocol
 
 from archive.fast_frozen import fast_frozen
+from archive.url import host_of
 
 type Hop = Literal["L", "E", "R", "X", "P", "M"]
 """Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite, sitemap or another list of URLs."""
@@ -81,6 +82,11 @@ class VisitOrder:
     """The number of the try."""
     page_id: str | None = None
     """The page visit to which a plain request belongs; None for one of its own."""
+
+    @property
+    def host(self) -> str:
+        """Return the host of the URL, with its port when the URL names one."""
+        return host_of(self.url)
 
 
 @dataclass(frozen=True, slots=True)

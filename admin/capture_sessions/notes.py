@@ -15,7 +15,7 @@ from admin.models.operation import InputModel, OutputModel, Page, numbered_page
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 from archive.url import UrlError, canonical
-from proxy.sessions.redaction import Redaction
+from proxy.sessions.secrets.redaction import Redaction
 
 MOST_NOTES: Final = 10_000
 """Notes of a session."""

@@ -32,7 +32,7 @@ from archive.url import UrlError, canonical
 from browsers.engines.pictures import WEBRECORDER_THUMBNAIL_WIDTH, thumbnail
 from browsers.proxying.control_client import Control, ProxySession, SessionCounts, SessionRequest
 from browsers.visit import FleetUnavailable
-from proxy.sessions.redaction import Redaction
+from proxy.sessions.secrets.redaction import Redaction
 
 log = logging.getLogger(__name__)
 RECORDER: Final = Actor("capture", Role.ADMINISTRATOR, Door.SCHEDULER)

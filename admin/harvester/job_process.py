@@ -29,7 +29,6 @@ from frontier.definition.seeds import SeedFile
 from frontier.store import FrontierUnavailable
 
 INTERRUPTED: Final = 130
-BAD_INPUT: Final = 2
 _SECRET: Final = re.compile(
     r"(?:^|_)(?:\w*KEY|\w*SECRET|\w*TOKEN|PASS|\w*PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|COOKIES?|DSN|SIGNATURE)(?:_|$)"
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from admin.log_analysis.alerts import THRESHOLDS, AlertFacts, AlertThresholds, DomainHosts, ErrorMinute, LogPause
+from admin.log_analysis.columns.readings import Reading
 from admin.log_analysis.error_classes import FAULTS
 from admin.log_analysis.host_table import AnalysedHost, HostOrder, hosts
-from admin.log_analysis.readings import Reading
 from archive.dates import Micros
 
 _MOST: Final = 20

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from admin.log_analysis.columns.readings import open_reading
 from admin.log_analysis.indicators import CrawlVerdict, Indicator, indicators, worst
 from admin.log_analysis.measures import measures, url_change
 from admin.log_analysis.named_logs import NamedLog
-from admin.log_analysis.readings import open_reading
 
 
 @dataclass(frozen=True, slots=True)

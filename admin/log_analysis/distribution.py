@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from admin.jobs.status_names import status_text
-from admin.log_analysis.readings import Reading
+from admin.log_analysis.columns.readings import Reading
 
 MOST_SHARES: Final = 200
 

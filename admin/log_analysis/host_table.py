@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from admin.log_analysis.columns.readings import Reading
 from admin.log_analysis.error_classes import FAULTS
-from admin.log_analysis.readings import Reading
 from archive.dates import Micros
 
 DEEP_PATH: Final = 15

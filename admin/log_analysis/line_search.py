@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from admin.log_analysis.columns.readings import Reading
 from admin.log_analysis.error_classes import ErrorClass
-from admin.log_analysis.readings import Reading
 from archive.dates import Micros
 
 MOST_LINES: Final = 500

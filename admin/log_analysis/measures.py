@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from admin.log_analysis.columns.line_columns import LONG_URL
+from admin.log_analysis.columns.readings import Reading
 from admin.log_analysis.error_classes import FAULTS
 from admin.log_analysis.host_table import REPEATS
-from admin.log_analysis.line_columns import LONG_URL
-from admin.log_analysis.readings import Reading
 
 _FAULTS: Final = ", ".join(f"'{name}'" for name in FAULTS)
 

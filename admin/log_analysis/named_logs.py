@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from admin.jobs.runs import STATE_FILE, Run, RunError, find_runs, is_locked
-from admin.log_analysis.intake_state import read_state
-from admin.log_analysis.log_blocks import LogTrouble
+from admin.log_analysis.columns.intake_state import read_state
+from admin.log_analysis.columns.log_blocks import LogTrouble
 from archive import crawl_log
 from archive.names.name_rules import allowed_name
 from archive.rotated_log import log_exists

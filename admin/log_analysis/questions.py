@@ -11,16 +11,16 @@ from typing import Final
 
 from admin.log_analysis.alert_facts import alert_facts
 from admin.log_analysis.alerts import LogAlert, alerts
+from admin.log_analysis.columns.intake import take_in
+from admin.log_analysis.columns.intake_state import BrokenLine, IntakeState, read_state
+from admin.log_analysis.columns.log_blocks import LogTrouble
+from admin.log_analysis.columns.readings import Reading, open_reading
 from admin.log_analysis.comparison import LogComparison, compare
 from admin.log_analysis.distribution import Distribution, LineShare, distribution
 from admin.log_analysis.host_table import MOST_HOSTS, AnalysedHost, AnalysedHosts, HostDelays, HostOrder, delays, hosts
 from admin.log_analysis.indicators import CrawlVerdict, Indicator
-from admin.log_analysis.intake import take_in
-from admin.log_analysis.intake_state import BrokenLine, IntakeState, read_state
 from admin.log_analysis.line_search import MOST_LINES, FoundLine, LineQuery, search
-from admin.log_analysis.log_blocks import LogTrouble
 from admin.log_analysis.named_logs import NamedLog, default_reference, find_log, foreign_logs, running_logs
-from admin.log_analysis.readings import Reading, open_reading
 from admin.log_analysis.timeline import Timeline, TimelinePoint, timeline
 from admin.models.database import Database
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem

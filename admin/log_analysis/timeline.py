@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from admin.log_analysis.columns.readings import Reading
 from admin.log_analysis.error_classes import FAULTS
-from admin.log_analysis.readings import Reading
 from archive.dates import Micros
 
 STEPS: Final = (1, 5, 10, 30, 60, 300, 900, 3600, 10_800, 21_600, 86_400, 604_800)

@@ -42,7 +42,6 @@ ALGORITHMS: Final = (
 """Signatures by a key of the provider. Neither `none` nor HMAC is among them, whatever the provider's document says."""
 CHALLENGE_SECONDS: Final = 600
 """How long a person may take at the provider."""
-_SECRET: Final = "people.oidc_client_secret"
 _SECOND: Final = 1_000_000
 _TIMEOUT: Final = 10.0
 _LONGEST_DOCUMENT: Final = 1_000_000

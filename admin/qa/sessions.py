@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any, Final
 
 from pydantic import Field
@@ -417,8 +416,3 @@ def _canonical_urls(urls: Sequence[str]) -> list[str]:
         except UrlError as error:
             raise InvalidInput(Problem("urls", f"line {number}: {error}")) from error
     return list(found)
-
-
-def url_hash(url: str) -> str:
-    """Return the SHA-256 of a URL in hexadecimal."""
-    return sha256(url.encode("utf-8", "surrogatepass")).hexdigest()

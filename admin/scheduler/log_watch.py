@@ -16,12 +16,12 @@ from typing import Final
 from sqlalchemy import select
 
 from admin.log_analysis.alerts import LogAlert
-from admin.log_analysis.engine import is_installed
-from admin.log_analysis.intake import take_in
-from admin.log_analysis.log_blocks import LogTrouble
+from admin.log_analysis.columns.engine import is_installed
+from admin.log_analysis.columns.intake import take_in
+from admin.log_analysis.columns.log_blocks import LogTrouble
+from admin.log_analysis.columns.readings import open_reading
 from admin.log_analysis.named_logs import run_log
 from admin.log_analysis.questions import present_alerts
-from admin.log_analysis.readings import open_reading
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
 from admin.models.job_tables import HarvestJob, JobStatus

@@ -105,6 +105,16 @@ class Form:
                 self.compare(present())
         return None
 
+    def is_saved_by[M: BaseModel](
+        self,
+        use_case: Callable[[M], object],
+        model: type[M],
+        convert: Callable[[dict[str, Any]], dict[str, Any]] = lambda values: values,
+        present: Callable[[], Mapping[str, Any]] | None = None,
+    ) -> bool:
+        """Return whether the form was sent and the use case took it; the arguments are those of `run`."""
+        return self.is_sent and self.run(use_case, model, convert, present) is not None
+
     def compare(self, present: Mapping[str, Any]) -> None:
         """Show the values that somebody else has saved beside those of the form, which stay as they were typed.
 

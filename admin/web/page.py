@@ -177,6 +177,25 @@ def reading() -> Iterator[Transaction]:
         yield opened
 
 
+def read[*Given, Found](use_case: Callable[[Transaction, *Given], Found], *given: *Given) -> Found:
+    """Return what a use case finds for the visitor, in a transaction that only reads."""
+    with reading() as opened:
+        return use_case(opened, *given)
+
+
+def carry_out[*Given, Result](use_case: Callable[[Transaction, *Given], Result], *given: *Given) -> Result:
+    """Carry out a use case in the visitor's name, in a transaction of its own. Return its result."""
+    with transaction() as opened:
+        return use_case(opened, *given)
+
+
+def saving[*Given, Values, Result](
+    use_case: Callable[[Transaction, *Given, Values], Result], *given: *Given
+) -> Callable[[Values], Result]:
+    """Return a function that carries out a use case with the values of a form, which come last."""
+    return lambda values: carry_out(use_case, *given, values)
+
+
 def recent[T](name: str, use_case: Callable[[Transaction], T], *arguments: Hashable) -> T:
     """Return what a use case returns to the visitor; the result may have been read a second ago for another visitor.
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from browsers.behaviors.page_access import Clock, PageAccess
-from browsers.behaviors.page_tools import FRAME_SECONDS, FrameSilent, ToolFailed, in_all
-from browsers.engines.interface import Frame, FrameGone, ScriptFailed, World
+from browsers.behaviors.page_tools import FRAME_SECONDS, ToolFailed, evaluated, in_all
+from browsers.engines.interface import Frame, World
 
 _FOLDER: Final = Path(__file__).with_name("autoconsent")
 _POLL_SECONDS: Final = 0.05
@@ -116,15 +116,7 @@ async def _answer(frame: Frame, number: str, code: str) -> None:
 
 
 async def _evaluate(frame: Frame, function: str, values: list[Any], world: World = World.ISOLATED) -> Any:
-    try:
-        async with asyncio.timeout(FRAME_SECONDS):
-            return await frame.evaluate(function, values, world=world)
-    except (ScriptFailed, FrameGone) as error:
-        raise ToolFailed(str(error)) from error
-    except TimeoutError as error:
-        if frame.is_main:
-            raise
-        raise FrameSilent("the frame does not answer") from error
+    return await evaluated(frame, function, values, world, FRAME_SECONDS)
 
 
 @cache

@@ -80,8 +80,6 @@ _ENTRIES: Final[Mapping[str, _Entry]] = {
     "form": _Entry(Forms, 0.6),
     "gesture": _Entry(Gestures, 1.0),
 }
-ORDER: Final = tuple(_ENTRIES)
-"""Names of the behaviours in the order in which they run."""
 
 
 @dataclass(slots=True)

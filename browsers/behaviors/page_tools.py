@@ -73,7 +73,7 @@ async def ask(frame: Frame, name: str, *values: Any) -> Any:
 
     A TimeoutError means that the page does not answer; of a frame in it, FrameSilent says so.
     """
-    answer = await _evaluated(frame, _ASK, name, values)
+    answer = await _in_page(frame, _ASK, name, values)
     if answer is None:
         raise ToolFailed("the document has no observer")
     return answer[0]
@@ -81,10 +81,10 @@ async def ask(frame: Frame, name: str, *values: Any) -> Any:
 
 async def call(frame: Frame, name: str, *values: Any) -> Any:
     """Return the result of a tool in a frame. Raises ToolFailed, EngineLost and TimeoutError, as `ask` does."""
-    answer = await _evaluated(frame, _CALL, name, values)
+    answer = await _in_page(frame, _CALL, name, values)
     if answer is None:
-        await _evaluated(frame, _install(), name, ())
-        answer = await _evaluated(frame, _CALL, name, values)
+        await _in_page(frame, _install(), name, ())
+        answer = await _in_page(frame, _CALL, name, values)
     if answer is None:
         raise ToolFailed("the document changed meanwhile")
     return answer[0]
@@ -116,13 +116,19 @@ def may_answer(frame: Frame) -> bool:
     return frame.is_main or frame.url == "" or frame.url.startswith(_SCHEMES)
 
 
-async def _evaluated(frame: Frame, function: str, name: str, values: Sequence[Any]) -> Any:
+async def evaluated(frame: Frame, function: str, values: list[Any], world: World, seconds: float) -> Any:
+    """Return the result of a function in a frame. Raises ToolFailed, EngineLost and TimeoutError, as `ask` does."""
     try:
-        async with asyncio.timeout(_ANSWER_SECONDS if frame.is_main else FRAME_SECONDS):
-            return await frame.evaluate(function, [name, list(values)], world=World.PAGE)
+        async with asyncio.timeout(seconds):
+            return await frame.evaluate(function, values, world=world)
     except (ScriptFailed, FrameGone) as error:
         raise ToolFailed(str(error)) from error
     except TimeoutError as error:
         if frame.is_main:
             raise
         raise FrameSilent("the frame does not answer") from error
+
+
+async def _in_page(frame: Frame, function: str, name: str, values: Sequence[Any]) -> Any:
+    seconds = _ANSWER_SECONDS if frame.is_main else FRAME_SECONDS
+    return await evaluated(frame, function, [name, list(values)], World.PAGE, seconds)

@@ -18,7 +18,6 @@ from typing import Any, Final
 from archive.dates import now_micros
 from archive.json_text import compact_json
 from archive.settings.load import Settings
-from archive.url import host_of
 from browsers.behaviors.user_files.scripts import BehaviorScripts
 from browsers.engines.choice import ProxyTrust, engine_start
 from browsers.engines.engine_pool import EnginePool
@@ -259,7 +258,7 @@ class Ghost:
 
         The window is left in its context when the context may be kept, and it is closed otherwise.
         """
-        settings, times, host = self._settings.browsers, seen.snapshot.times, host_of(order.url)
+        settings, times, host = self._settings.browsers, seen.snapshot.times, order.host
         hosted = self._scripts.for_page(order.url)
         keeps = settings.storage == "site-data"
         options = window_options(
@@ -322,7 +321,7 @@ class Ghost:
             finally:
                 _abandon(control, session)
 
-        return self._renewal.renew(url, used, log_in_again)
+        return self._renewal.renew_login(url, used, log_in_again)
 
     def _forget_site_data(self) -> None:
         """Forget what visits with the former login have left."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from archive.ended_exchange import ExchangeEnd
-from archive.url import host_of
 from browsers.engines.interface import KeptContext, WindowOptions
 from browsers.engines.traffic import AskedExchange
 from browsers.ghosts.page import PageSnapshot
@@ -56,7 +55,7 @@ class SiteKey:
         """Return the key of a visit with these options of the window."""
         return cls(
             order.url.partition(":")[0],
-            host_of(order.url),
+            order.host,
             order.collection,
             order.job,
             (profile.name, profile.created) if profile is not None else None,

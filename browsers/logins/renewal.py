@@ -70,7 +70,7 @@ class LoginRenewal:
         self._has_shown_login = self._has_shown_login or is_shown
         return not is_shown
 
-    def renew(
+    def renew_login(
         self, url: str, used: BrowserProfile | None, log_in_again: Callable[[BrowserProfile], BrowserProfile]
     ) -> bool:
         """Log in again when a visit of the URL with the profile `used` showed no login.

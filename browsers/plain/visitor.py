@@ -22,7 +22,6 @@ from typing import Final, Literal, Protocol
 from archive import crawl_log
 from archive.http.content_coding import decode
 from archive.settings.load import Settings
-from archive.url import host_of
 from browsers.links.decoding import encoding_of, text_of
 from browsers.links.documents import Links, links_of, may_have_links, media_type
 from browsers.links.headers import REDIRECTS, charset
@@ -61,9 +60,7 @@ ACCEPT_ENCODING: Final = "gzip, deflate, br"
 _CONNECT_SECONDS: Final = 10.0
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
 _UNAUTHORIZED: Final = 401
-_TRIES: Final = 2
 _TITLE: Final = re.compile(r"<title[^>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
-"""Number of tries. A kept connection may be closed just when it is used again; then a new one is tried, once."""
 _REST_SECONDS: Final = 10.0
 """A proxy process that could not be reached is tried last for this time."""
 
@@ -313,7 +310,7 @@ class PlainVisitor:
     def _headers(self, order: VisitOrder, session: ProxySession) -> dict[str, str]:
         credentials = base64.b64encode(f"{session.id}:{session.token}".encode()).decode()
         headers = {
-            "Host": host_of(order.url),
+            "Host": order.host,
             "User-Agent": self._user_agent,
             "Accept": ACCEPT,
             "Accept-Encoding": ACCEPT_ENCODING,
@@ -340,7 +337,7 @@ class PlainVisitor:
         if len(self._controls) == 1:
             return [*self._controls]
         by_address, now = {control.address: control for control in self._controls}, time.monotonic()
-        ranking = ranked(host_of(order.url), by_address)
+        ranking = ranked(order.host, by_address)
         ranking.sort(key=lambda address: self._unreachable.get(address, 0.0) > now)  # stable
         return [by_address[address] for address in ranking]
 

@@ -246,12 +246,7 @@ class _Connection:
             if self._buffer:
                 yield bytes(self._buffer)
                 self._buffer.clear()
-            try:
-                piece = self.socket.recv(_PIECE)
-            except TimeoutError:
-                raise
-            except OSError as error:
-                raise ConnectionLost(str(error)) from error
+            piece = self._piece()
             if not piece:
                 return
             self._buffer += piece
@@ -279,15 +274,18 @@ class _Connection:
         return line
 
     def _read(self) -> None:
+        piece = self._piece()
+        if not piece:
+            raise ConnectionLost("the proxy closed the connection")
+        self._buffer += piece
+
+    def _piece(self) -> bytes:
         try:
-            piece = self.socket.recv(_PIECE)
+            return self.socket.recv(_PIECE)
         except TimeoutError:
             raise
         except OSError as error:
             raise ConnectionLost(str(error)) from error
-        if not piece:
-            raise ConnectionLost("the proxy closed the connection")
-        self._buffer += piece
 
 
 def _request(method: str, target: str, headers: Mapping[str, str]) -> bytes:

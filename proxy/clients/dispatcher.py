@@ -87,20 +87,18 @@ class Dispatcher:
     ) -> ClientExchange:
         """Start the exchange. Raises Refused or BadMessage."""
         framing, length = request_framing(head)
-        if head.method in _CONTROL_METHODS:
-            session, trusted = (
-                (tunnel.session, tunnel.trusted) if tunnel else self._gate.identify(head, listener, is_local=is_local)
-            )
-            self._check_may_write(head, trusted=trusted)
-            return self._write_record(head, (framing, length), tunnel, session, client)
-        target = target_of(head, tunnel)
-        if target is None:
+        is_command = head.method in _CONTROL_METHODS
+        target = None if is_command else target_of(head, tunnel)
+        if target is None and not is_command:
             if framing is not Framing.NONE:
                 raise BadMessage(f"{head.method} {head.target[:100]} is for the proxy itself, and takes no body")
             return self._endpoints.begin(head, client)
         session, trusted = (
             (tunnel.session, tunnel.trusted) if tunnel else self._gate.identify(head, listener, is_local=is_local)
         )
+        if target is None:
+            self._check_may_write(head, trusted=trusted)
+            return self._write_record(head, (framing, length), tunnel, session, client)
         if target.host == CHECK_HOST:
             return self._endpoints.begin_check(head, client, session, target.path)
         meta = self._gate.meta(head, session, trusted=trusted, address=address)

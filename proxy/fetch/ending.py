@@ -20,7 +20,7 @@ from proxy.log_lines import about
 from proxy.protocol.http1 import ResponseHead
 from proxy.recording.keep import Kept, Lost
 from proxy.refusal import Refused
-from proxy.sessions.typed_secrets import TypedSecrets
+from proxy.sessions.secrets.typed_secrets import TypedSecrets
 
 log = logging.getLogger(__name__)
 

@@ -20,10 +20,10 @@ from proxy.fetch.order import Order
 from proxy.protocol.http1 import NO_HEAD, ResponseHead
 from proxy.recording.spool import DiscardingSpool, RedactingSpool, Spool
 from proxy.sessions.navigation import NAVIGATION, opens_page
-from proxy.sessions.redaction import NOTHING_REDACTED, Redaction
 from proxy.sessions.request_options import RequestOptions
 from proxy.sessions.rules import is_wanted
-from proxy.sessions.typed_secrets import TypedSecrets
+from proxy.sessions.secrets.redaction import NOTHING_REDACTED, Redaction
+from proxy.sessions.secrets.typed_secrets import TypedSecrets
 from proxy.websocket.records import RESOURCE_TYPE
 
 _MOST_TRAILERS: Final = 16_384

@@ -18,8 +18,8 @@ from proxy.recording.keep import Kept, Lost
 from proxy.refusal import Refused
 from proxy.sessions.exchange_list import ExchangeList, listed
 from proxy.sessions.policy import Policy
+from proxy.sessions.secrets.typed_secrets import TypedSecrets
 from proxy.sessions.spec import SessionSpec
-from proxy.sessions.typed_secrets import TypedSecrets
 
 COUNTS: Final = (
     *("urls", "novel", "revisits", "unkept", "failed", "bytes"),

@@ -18,8 +18,8 @@ from proxy.refusal import (
     check_seconds,
     check_text,
 )
-from proxy.sessions.redaction import NOTHING_REDACTED, Redaction
 from proxy.sessions.request_options import NOTHING, RequestOptions, parse_options
+from proxy.sessions.secrets.redaction import NOTHING_REDACTED, Redaction
 
 _OPTIONS: Final = {
     "prefix": "warc-prefix",

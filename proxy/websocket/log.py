@@ -12,7 +12,7 @@ Chrome's DevTools protocol:
   and says `"base64": true`. Fragments are put together (`fragments` tells how many) and permessage-deflate is
   taken off where it was agreed on; what can't be unpacked stays as it came and says `"compressed": true`; what is
   longer than 16 MiB is cut there and says `"truncated": true`. Where a session blackens form fields, they are looked
-for in what the client says (see `proxy.sessions.redaction`), and `redacted` names what is missing.
+for in what the client says (see `proxy.sessions.secrets.redaction`), and `redacted` names what is missing.
 
 A line with `error` instead of an opcode says that one side stopped speaking WebSocket. The last line has type "end"
 and `reason`: "closed" behind the close frames of both sides, otherwise the WARC-Truncated of its record; what is said

@@ -17,10 +17,10 @@ from admin.options import InputError, JobFailed, common, load_settings
 from admin.units import counted, human_bytes
 
 if TYPE_CHECKING:
-    from admin.log_analysis.intake import IntakeProgress
-    from admin.log_analysis.intake_state import IntakeState
+    from admin.log_analysis.columns.intake import IntakeProgress
+    from admin.log_analysis.columns.intake_state import IntakeState
+    from admin.log_analysis.columns.readings import Reading
     from admin.log_analysis.named_logs import NamedLog
-    from admin.log_analysis.readings import Reading
     from archive.settings.load import Settings
 
 _ORDERS: Final = (
@@ -41,7 +41,7 @@ def _door[F: Callable[..., Any]](command: F) -> F:
 
     @wraps(command)
     def checked(home: Path | None, settings_file: Path | None, **given: Any) -> Any:
-        from admin.log_analysis.log_blocks import LogTrouble
+        from admin.log_analysis.columns.log_blocks import LogTrouble
 
         try:
             return command(load_settings(home, settings_file), **given)
@@ -78,7 +78,7 @@ def analyse(settings: Settings, name: str, own_name: str, anew: bool, as_json: b
 @_door
 def list_logs(settings: Settings, as_json: bool) -> None:
     """List the logs from elsewhere that were analysed in this home; `job list` lists the jobs."""
-    from admin.log_analysis.intake_state import read_state
+    from admin.log_analysis.columns.intake_state import read_state
     from admin.log_analysis.named_logs import foreign_logs
 
     for each in foreign_logs(settings):
@@ -244,8 +244,8 @@ def alerts(settings: Settings, name: str, as_json: bool) -> None:
 @contextmanager
 def _reading(settings: Settings, name: str) -> Iterator[tuple[Reading, NamedLog]]:
     """Read the new lines of a log, and open its columns."""
+    from admin.log_analysis.columns.readings import open_reading
     from admin.log_analysis.named_logs import find_log
-    from admin.log_analysis.readings import open_reading
 
     found = find_log(settings, name)
     _taken_in(found)
@@ -255,7 +255,7 @@ def _reading(settings: Settings, name: str) -> Iterator[tuple[Reading, NamedLog]
 
 def _taken_in(found: NamedLog, *, anew: bool = False) -> IntakeState:
     """Read the new lines, and show the progress of a long intake."""
-    from admin.log_analysis.intake import take_in
+    from admin.log_analysis.columns.intake import take_in
 
     is_shown = sys.stderr.isatty()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from itertools import batched
 from typing import Final
 
@@ -171,11 +171,6 @@ def days_of(runs: Iterable[ComingRun], limits: CurationSettings) -> Iterator[Day
             conflict="; ".join(why),
             first_runs=[_view(each) for each in own[:_SHOWN_RUNS]],
         )
-
-
-def today(now: Micros) -> date:
-    """Return the day of a moment in UTC. Pure."""
-    return datetime.fromtimestamp(now / 1_000_000, UTC).date()
 
 
 def _view(run: ComingRun) -> CalendarRun:

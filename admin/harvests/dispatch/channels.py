@@ -118,22 +118,6 @@ def delete_channel(transaction: Transaction, name: str) -> None:
     transaction.audit("channel.delete", "channel", row.id, name, old={"name": name})
 
 
-def channel_of(transaction: Transaction, harvest: Harvest) -> Channel:
-    """Return the channel of a harvest's jobs: its own, or the default of its kind. Raises IllegalState."""
-    if harvest.channel_id is not None:
-        return transaction.session.get_one(Channel, harvest.channel_id)
-    is_snapshot = harvest.kind is HarvestKind.SNAPSHOT
-    row = transaction.session.scalar(
-        select(Channel).where(Channel.is_default.is_(True), Channel.takes_snapshots.is_(is_snapshot))
-    )
-    if row is None:
-        raise IllegalState(
-            f"no channel is the default for {harvest.kind} harvests; make one the default, or give harvest"
-            f" {harvest.name} a channel"
-        )
-    return row
-
-
 def _row(transaction: Transaction, name: str) -> Channel:
     row = transaction.session.scalar(select(Channel).where(Channel.name == name))
     if row is None:

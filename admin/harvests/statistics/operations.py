@@ -17,7 +17,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "/overview",
         Right.READ,
         overview.show_overview,
-        "Show what runs now, what needs a person, and what runs next.",
+        "Show what runs now, what needs attention, and what runs next.",
         output=overview.OverviewView,
         tags=_TAGS,
     ),

@@ -1,4 +1,4 @@
-"""The overview says what runs now, what needs a person, what runs next, and how much room the disks have."""
+"""The overview says what runs now, what needs attention, what runs next, and how much room the disks have."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class OverviewView(OutputModel):
     has_harvests: bool
 
     @property
-    def needs_person(self) -> bool:
-        """Return whether anything needs a person."""
+    def needs_attention(self) -> bool:
+        """Return whether anything needs attention."""
         lists = (self.failed, self.upload_errors, self.unanswered, self.deactivated, self.unserved, self.troubled)
         return not self.has_scheduler or any(lists) or any(disk.is_low for disk in self.disks)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any
 
 from admin.harvests.templates.verification import checked_profile
 from admin.models.base import NO_LIMIT
-from admin.models.errors import Problem
 from frontier.definition.job import Profile
-from frontier.definition.profile import make_profile, profile_problems
+from frontier.definition.profile import make_profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,32 +56,6 @@ def profile_of(
     if user_agent:
         values["user_agent"] = user_agent
     return make_profile(values, "the job's profile").model_dump(mode="json")
-
-
-def attribute_problems(attributes: Mapping[str, Any], field: str = "attributes") -> tuple[Problem, ...]:
-    """Return what is wrong with the attributes of a configuration: unknown keys, wrong values, keys that jobs set."""
-    found = [
-        Problem(f"{field}.{key}", f"{key} can't be an attribute: jobs set it from {_SET_BY_JOBS[key]}")
-        for key in attributes
-        if key in _SET_BY_JOBS
-    ]
-    nested: dict[str, Any] = {}
-    for key, value in attributes.items():
-        if key in _SET_BY_JOBS:
-            continue
-        group, dot, name = key.partition(".")
-        inner = nested.setdefault(group, {}) if dot else nested
-        if isinstance(inner, dict):
-            inner[name if dot else key] = value
-    return (*found, *(Problem(f"{field}.{each.key}", each.message) for each in profile_problems(nested)))
-
-
-_SET_BY_JOBS: Final = {
-    "limits.urls": "an operator's limit of the whole job; use the configuration's object limit",
-    "limits.bytes": "an operator's limit of the whole job; use the configuration's byte limit",
-    "limits.seconds": "the time that the harvest allows a job",
-    "exclude": "the crawler traps of the domain",
-}
 
 
 @lru_cache(maxsize=64)

@@ -25,7 +25,6 @@ from dedupdb.captures.query import KeyRange, Query
 from frontier.definition.rules.surts import authority_of, coerced, read_host, read_surt, without_port
 from frontier.links.log import LinkDecision
 
-MOST_ROWS: Final = 10_000
 _ORDER_MICROS: Final = 600_000_000
 """A line may be this much older than a line before it, since several processes write the log."""
 _MOST_BYTES: Final = 64_000_000

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 
 from admin.capture_sessions import harvest, mends, notes, sessions
 from admin.capture_sessions.harvest import HarvestFromSession
-from admin.capture_sessions.notes import CaptureNoteView, NewCaptureNote
+from admin.capture_sessions.notes import NewCaptureNote
 from admin.capture_sessions.page_facts import picture_of, urls_with_picture
 from admin.capture_sessions.recording import session_folder
 from admin.capture_sessions.session_log import last_kept_urls
@@ -18,7 +18,7 @@ from admin.models.capture_tables import CaptureDoor, CaptureState
 from admin.models.errors import Forbidden, IllegalState, NotFound
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction, visitor
+from admin.web.page import done, needs, page, read, reading, saving, transaction, visitor
 from admin.web.security import is_from_another_site
 
 BLUEPRINT: Final = Blueprint("capture", __name__, url_prefix="/capture")
@@ -49,12 +49,7 @@ def start() -> Response:
         switches=("keeps_secrets", "keeps_cookies", "screen"),
     )
     if form.is_sent:
-
-        def save(given: NewCaptureSession) -> CaptureSessionView:
-            with transaction() as opened:
-                return sessions.start(opened, given)
-
-        made = form.run(save, NewCaptureSession, _given)
+        made = form.run(saving(sessions.start), NewCaptureSession, _given)
         if made is not None:
             if made.door is CaptureDoor.SCREEN:
                 return done("The session is open.", "capture.screen", number=made.id, url=request.args.get("url", ""))
@@ -140,11 +135,7 @@ def write_note(number: int) -> Response:
     """Write a note about a page. The page with the browser asks for a line of text as the answer."""
     form = Form({"note": "", "url": ""})
 
-    def save(given: NewCaptureNote) -> CaptureNoteView:
-        with transaction() as opened:
-            return notes.write_note(opened, number, given)
-
-    made = form.run(save, NewCaptureNote)
+    made = form.run(saving(notes.write_note, number), NewCaptureNote)
     if request.accept_mimetypes.best == "text/plain":
         if made is None:
             problems = [*form.whole, *(f"{name}: {text}" for name, texts in form.problems.items() for text in texts)]
@@ -173,8 +164,7 @@ def picture(number: int, at: int) -> Response:
 @needs(Right.READ)
 def seeds(number: int) -> Response:
     """Download the URLs of the pages as a list of seeds."""
-    with reading() as opened:
-        urls = sessions.page_urls(opened, number)
+    urls = read(sessions.page_urls, number)
     name = f"attachment; filename=manual-{number}-seeds.txt"
     return Response("".join(f"{url}\n" for url in urls), mimetype="text/plain", headers={"Content-Disposition": name})
 

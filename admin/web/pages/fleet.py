@@ -12,7 +12,7 @@ from admin.harvests.dispatch import channels, harvesters
 from admin.harvests.dispatch.channels import ChannelInput
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, site, transaction
+from admin.web.page import carry_out, done, needs, page, reading, saving, site
 
 BLUEPRINT: Final = Blueprint("fleet", __name__, url_prefix="/fleet")
 
@@ -30,11 +30,7 @@ def create_channel() -> Response:
     """Make a channel."""
     form = Form({"name": "", "comments": ""}, switches=("takes_snapshots", "is_default"))
 
-    def create(given: ChannelInput) -> channels.ChannelView:
-        with transaction() as opened:
-            return channels.create_channel(opened, given)
-
-    made = form.run(create, ChannelInput)
+    made = form.run(saving(channels.create_channel), ChannelInput)
     return _page(form, 422) if made is None else done(f"Channel {made.name} was made.", "fleet.index")
 
 
@@ -42,8 +38,7 @@ def create_channel() -> Response:
 @needs(Right.ADMINISTER)
 def delete_channel(name: str) -> Response:
     """Delete a channel that nothing uses."""
-    with transaction() as opened:
-        channels.delete_channel(opened, name)
+    carry_out(channels.delete_channel, name)
     return done(f"Channel {name} was deleted.", "fleet.index")
 
 
@@ -51,8 +46,7 @@ def delete_channel(name: str) -> Response:
 @needs(Right.ADMINISTER)
 def forget(name: str) -> Response:
     """Remove a harvester that will not come back."""
-    with transaction() as opened:
-        harvesters.forget_harvester(opened, name)
+    carry_out(harvesters.forget_harvester, name)
     return done(f"Harvester {name} was removed.", "fleet.index")
 
 

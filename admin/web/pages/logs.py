@@ -8,7 +8,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.log_analysis import questions
-from admin.log_analysis.engine import is_installed
+from admin.log_analysis.columns.engine import is_installed
 from admin.log_analysis.host_table import HostOrder
 from admin.log_analysis.named_logs import job_number
 from admin.log_analysis.timeline import Timeline

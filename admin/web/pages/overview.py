@@ -1,4 +1,4 @@
-"""The overview shows what runs now, what needs a person, what runs next, disks and the fleet."""
+"""The overview shows what runs now, what needs attention, what runs next, disks and the fleet."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from admin.models.harvest_tables import ScheduleEnd, TimeUnit
 from admin.models.time_zones import default_zone
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, read, reading, saving, transaction
 
 BLUEPRINT: Final = Blueprint("schedules", __name__, url_prefix="/schedules")
 _NUMBERS: Final = ("every", "minute", "hour", "weekday", "month_day", "ends_after")
@@ -36,16 +36,10 @@ def index() -> Response:
 @needs(Right.CURATE)
 def create() -> Response:
     """Make a schedule."""
-    with reading() as opened:
-        zone = default_zone(opened)
+    zone = read(default_zone)
     form = Form({**_empty(), "unit": TimeUnit.DAY, "every": 1, "zone": zone, "ends": ScheduleEnd.NEVER})
     if form.is_sent and not _asks_for_dates():
-
-        def save(given: NewSchedule) -> ScheduleDetails:
-            with transaction() as opened:
-                return timetable.create_schedule(opened, given)
-
-        made = form.run(save, NewSchedule, _rule)
+        made = form.run(saving(timetable.create_schedule), NewSchedule, _rule)
         if made is not None:
             return done(f"Schedule {made.name} was made.", "schedules.show", name=made.name)
     return _edit(form, "")
@@ -55,8 +49,7 @@ def create() -> Response:
 @needs(Right.CURATE)
 def edit(name: str) -> Response:
     """Show the form of a schedule."""
-    with reading() as opened:
-        found = timetable.show_schedule(opened, name)
+    found = read(timetable.show_schedule, name)
     return _edit(Form(_shown(found)), name)
 
 
@@ -76,15 +69,12 @@ def change(name: str) -> Response:
     if _asks_for_dates():
         return _edit(form, name)
 
-    def save(given: ScheduleChange) -> ScheduleDetails:
-        with transaction() as opened:
-            return timetable.change_schedule(opened, name, given)
-
-    def present() -> dict[str, Any]:
-        with reading() as opened:
-            return _shown(timetable.show_schedule(opened, name))
-
-    changed = form.run(save, ScheduleChange, _rule, present=present)
+    changed = form.run(
+        saving(timetable.change_schedule, name),
+        ScheduleChange,
+        _rule,
+        present=lambda: _shown(read(timetable.show_schedule, name)),
+    )
     if changed is not None:
         return done("The schedule was saved.", "schedules.show", name=changed.name)
     return _edit(form, name)
@@ -146,8 +136,7 @@ def _dates(form: Form) -> DatesView | None:
     """Return the next ten dates of the rule in the form; None when something is wrong with it."""
 
     def asked(given: PreviewInput) -> DatesView:
-        with reading() as opened:
-            return timetable.preview_rule(opened, given)
+        return read(timetable.preview_rule, given)
 
     names = PreviewInput.model_fields.keys()
     if form.is_sent:

@@ -23,7 +23,7 @@ from admin.harvests.templates.stock import DEFAULT_TEMPLATE
 from admin.models.errors import EditConflict, UseCaseError
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction, with_long_lists
+from admin.web.page import carry_out, done, needs, page, read, reading, saving, transaction, with_long_lists
 from admin.web.scope_form import asked_about
 from admin.web.template_form import TemplateForm
 
@@ -52,8 +52,7 @@ def create() -> Response:
     if form.is_sent and form.accept():
         given = NewTemplate(name=_typed("name"), text=form.document, comments=_typed("comments"))
         try:
-            with transaction() as opened:
-                made = catalogue.create_template(opened, given)
+            made = carry_out(catalogue.create_template, given)
             return done(f"Template {made.name} was made.", "templates.show", name=made.name)
         except UseCaseError as error:
             form.refused(error)
@@ -66,8 +65,7 @@ def create() -> Response:
 def verify() -> dict[str, Any]:
     """Tell the editor's script what is wrong with a text, as JSON."""
     text = request.form.get("text", "").replace("\r\n", "\n")
-    with reading() as opened:
-        found = texts.verify_text(opened, TemplateText(text=text))
+    found = read(texts.verify_text, TemplateText(text=text))
     return {"problems": [each.model_dump(include={"line", "message"}) for each in found.problems]}
 
 
@@ -75,8 +73,7 @@ def verify() -> dict[str, Any]:
 @needs(Right.READ)
 def download(name: str, number: int) -> Response:
     """Return the text of a version as a file."""
-    with reading() as opened:
-        text = catalogue.download_version(opened, name, number)
+    text = read(catalogue.download_version, name, number)
     file = quote(f"{name}-{number}.yaml", safe="")
     headers = {"Content-Disposition": f"attachment; filename=template.yaml; filename*=UTF-8''{file}"}
     return Response(text, content_type="application/yaml; charset=utf-8", headers=headers)
@@ -102,16 +99,14 @@ def compare(name: str) -> Response:
 @needs(Right.CURATE)
 def edit(name: str) -> Response:
     """Give a template a new version, by fields or as text."""
-    with reading() as opened:
-        found = catalogue.show_template(opened, name)
+    found = read(catalogue.show_template, name)
     form = TemplateForm(found.text, name, found.edition)
     conflict = None
     if form.is_sent and form.accept():
         edition = int(_typed("edition")) if _typed("edition").isdecimal() else None
         given = NewVersion(text=form.document, comments=_typed("comments"), edition=edition)
         try:
-            with transaction() as opened:
-                changed = catalogue.add_version(opened, name, given)
+            changed = carry_out(catalogue.add_version, name, given)
             is_new = changed.version != found.version
             text = f"Version {changed.version} was made." if is_new else "The text is the same; no version was made."
             return done(text, "templates.show", name=name)
@@ -133,12 +128,9 @@ def copy(name: str) -> Response:
         found = catalogue.show_version(opened, name, number or catalogue.show_template(opened, name).version)
     form = Form({"name": "", "comments": ""})
     if form.is_sent:
-
-        def save(given: TemplateCopy) -> TemplateView:
-            with transaction() as opened:
-                return catalogue.copy_template(opened, name, given)
-
-        made = form.run(save, TemplateCopy, lambda sent: {**sent, "version": found.number})
+        made = form.run(
+            saving(catalogue.copy_template, name), TemplateCopy, lambda sent: {**sent, "version": found.number}
+        )
         if made is not None:
             return done(f"Template {made.name} was made.", "templates.show", name=made.name)
     return page("templates/copy.html", 422 if form.has_problems else 200, form=form, found=found)
@@ -148,19 +140,14 @@ def copy(name: str) -> Response:
 @needs(Right.CURATE)
 def rename(name: str) -> Response:
     """Change the name and the comments of a template."""
-    with reading() as opened:
-        found = catalogue.show_template(opened, name)
+    found = read(catalogue.show_template, name)
     form = Form({"name": found.name, "comments": found.comments, "edition": found.edition})
     if form.is_sent:
-
-        def save(given: TemplateChange) -> TemplateView:
-            with transaction() as opened:
-                return catalogue.change_template(opened, name, given)
 
         def present() -> dict[str, Any]:
             return {"name": found.name, "comments": found.comments, "edition": found.edition}
 
-        changed = form.run(save, TemplateChange, present=present)
+        changed = form.run(saving(catalogue.change_template, name), TemplateChange, present=present)
         if changed is not None:
             return done("The template was saved.", "templates.show", name=changed.name)
     return page("templates/rename.html", 422 if form.has_problems else 200, form=form, name=name)
@@ -171,8 +158,7 @@ def rename(name: str) -> Response:
 def restore(name: str, number: int) -> Response:
     """Give a template the text of an old version again."""
     edition = request.form.get("edition", type=int)
-    with transaction() as opened:
-        changed = catalogue.restore_version(opened, name, number, Edition(edition=edition))
+    changed = carry_out(catalogue.restore_version, name, number, Edition(edition=edition))
     return done(f"Version {changed.version} was made; it is version {number} again.", "templates.show", name=name)
 
 

@@ -21,7 +21,7 @@ from browsers.engines.chromium.devtools.frames import WORLD_NAME, ChromiumFrame,
 from browsers.engines.chromium.devtools.network import RequestEvents
 from browsers.engines.chromium.devtools.page_commands import back_in, press, size_of
 from browsers.engines.chromium.devtools.pictures import PagePictures, pdf_of
-from browsers.engines.interface import Area, BrowserCookie, EngineLost, InitScript, WindowOptions, World
+from browsers.engines.interface import Area, BrowserCookie, InitScript, WindowOptions, World
 from browsers.engines.playwright.devtools import PlaywrightWire
 from browsers.engines.playwright.window import PlaywrightHost, PlaywrightWindow
 from browsers.engines.traffic import Traffic
@@ -52,8 +52,6 @@ class ChromiumPlaywrightWindow(PlaywrightWindow):
         self._tree = FrameTree(RequestEvents(Traffic()))
         self._wires: dict[PageFrame, PlaywrightWire] = {}
         """Sessions of the page and of frames in other processes."""
-        self._contexts: dict[tuple[str, int], str] = {}
-        """Frame of each execution context, by session. It is only known for windows with bindings."""
         self._looks: set[asyncio.Task[None]] = set()
         self._asked: dict[str, str] = {}
         """URLs of present requests, by the browser's ids."""
@@ -90,12 +88,7 @@ class ChromiumPlaywrightWindow(PlaywrightWindow):
         session.send("Page.enable")
         session.send("Network.enable", maxTotalBufferSize=0, maxResourceBufferSize=0)
         session.send("DOM.enable")
-        if self._bindings:
-            session.send("Runtime.enable")
-            for name in self._bindings.named(World.PAGE):
-                session.send("Runtime.addBinding", name=name)
-            for name in self._bindings.named(World.ISOLATED):
-                session.send("Runtime.addBinding", name=name, executionContextName=WORLD_NAME)
+        self._bindings.enable(session)
         for script in self._scripts():
             world = {"worldName": WORLD_NAME} if script.world is World.ISOLATED else {}
             session.send("Page.addScriptToEvaluateOnNewDocument", source=script.source, runImmediately=True, **world)
@@ -147,16 +140,6 @@ class ChromiumPlaywrightWindow(PlaywrightWindow):
 
     def _on_event(self, session: DevToolsSession, method: str, params: Mapping[str, Any]) -> None:
         match method:
-            case "Page.frameAttached":
-                self._tree.attach(params["frameId"], params["parentFrameId"], session)
-            case "Page.frameNavigated":
-                self._tree.navigated(params["frame"], session)
-            case "Page.navigatedWithinDocument":
-                if within := self._tree.get(params["frameId"]):
-                    within.url = params["url"]
-            case "Page.frameDetached":
-                if params.get("reason") != "swap":
-                    self._tree.remove(params["frameId"])
             case "Inspector.targetCrashed":
                 if session.kind == "iframe":
                     self._tree.remove_all_of(session)
@@ -169,15 +152,10 @@ class ChromiumPlaywrightWindow(PlaywrightWindow):
                     self._note_cached(params["requestId"])
             case "Network.loadingFinished" | "Network.loadingFailed":
                 self._asked.pop(params["requestId"], None)
-            case "Runtime.executionContextCreated":
-                context = params["context"]
-                self._contexts[session.id, context["id"]] = context.get("auxData", {}).get("frameId", "")
-            case "Runtime.executionContextDestroyed":
-                self._contexts.pop((session.id, params["executionContextId"]), None)
-            case "Runtime.bindingCalled":
-                caller = self._tree.get(self._contexts.get((session.id, params["executionContextId"]), ""))
-                if caller is not None:
-                    self._chores.begin(self._bindings.call(session, caller, dict(params)))
+            case _:
+                self._tree.handle(session, method, params)
+                if answer := self._bindings.handle(session, method, params, self._tree):
+                    self._chores.begin(answer)
 
     def _note_cached(self, request: str) -> None:
         url = self._asked.pop(request, "")
@@ -187,9 +165,7 @@ class ChromiumPlaywrightWindow(PlaywrightWindow):
     @property
     def main_frame(self) -> ChromiumFrame:
         """Return the outermost frame."""
-        if self._tree.main is None:
-            raise EngineLost("the window has no page yet")
-        return self._tree.main
+        return self._tree.outermost
 
     @property
     def frames(self) -> Sequence[ChromiumFrame]:

@@ -58,7 +58,7 @@ def test_a_domain_without_a_good_answer_is_not_complete_and_the_job_has_gaps(adm
         overview = show_overview(transaction)
         (line,) = list_jobs(transaction).items
     assert [each.id for each in overview.unanswered] == [job]
-    assert overview.needs_person
+    assert overview.needs_attention
     assert line.gaps == ended.gaps
     past = PastDomain(StopReason.NO_GOOD_ANSWER, 3, 300)
     assert not any(is_complete_before(past, BudgetLimits(-1, -1), reading) for reading in ("seed", "netarchivesuite"))

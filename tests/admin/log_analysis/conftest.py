@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.admin.log_lines import write_log
 
-from admin.log_analysis.intake import take_in
+from admin.log_analysis.columns.intake import take_in
 
 
 @pytest.fixture

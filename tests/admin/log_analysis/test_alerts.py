@@ -10,7 +10,7 @@ from support.admin.log_lines import SECOND, START, line, ordinary
 
 from admin.log_analysis.alert_facts import alert_facts
 from admin.log_analysis.alerts import AlertRule, LogAlert, alerts
-from admin.log_analysis.readings import open_reading
+from admin.log_analysis.columns.readings import open_reading
 
 END = 300
 """Seconds of the ordinary log."""

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from support.admin.log_lines import line, ordinary, write_log
 
+from admin.log_analysis.columns.readings import open_reading
 from admin.log_analysis.comparison import compare
 from admin.log_analysis.indicators import CrawlVerdict, IndicatorThresholds, Tolerance, indicators, worst
 from admin.log_analysis.measures import LogMeasures, UrlChange, measures
 from admin.log_analysis.named_logs import NamedLog, default_reference, find_log, log_at, run_log
-from admin.log_analysis.readings import open_reading
 from archive.settings.load import Settings
 
 BEFORE = LogMeasures(

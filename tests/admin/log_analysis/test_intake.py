@@ -1,4 +1,4 @@
-"""admin/log_analysis/intake.py: a log is read once, whoever wrote it, whatever happens to it meanwhile."""
+"""admin/log_analysis/columns/intake.py: a log is read once, whoever wrote it, whatever happens to it meanwhile."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from support.admin.log_lines import HERITRIX, line, ordinary, write_log
 
-from admin.log_analysis import intake
-from admin.log_analysis.intake import take_in
-from admin.log_analysis.intake_state import IntakeState, read_state
-from admin.log_analysis.log_blocks import LONGEST_LINE, LogTrouble
-from admin.log_analysis.readings import open_reading
+from admin.log_analysis.columns import intake
+from admin.log_analysis.columns.intake import take_in
+from admin.log_analysis.columns.intake_state import IntakeState, read_state
+from admin.log_analysis.columns.log_blocks import LONGEST_LINE, LogTrouble
+from admin.log_analysis.columns.readings import open_reading
 from archive.crawl_log import CrawlLog
 from archive.file_lock import lock_or_not
 from archive.rotated_log import renamed_parts
@@ -206,7 +206,8 @@ def test_a_full_disk_leaves_what_was_read(tmp_path: Path) -> None:
     before = read_state(folder)
     script = (
         "import resource, signal, sys; from pathlib import Path; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "from admin.log_analysis.intake import take_in; from admin.log_analysis.log_blocks import LogTrouble\n"
+        "from admin.log_analysis.columns.intake import take_in\n"
+        "from admin.log_analysis.columns.log_blocks import LogTrouble\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))\n"
         "try: take_in(Path(sys.argv[1]), Path(sys.argv[2]), block=100_000)\n"
         "except LogTrouble as error: print(error)"

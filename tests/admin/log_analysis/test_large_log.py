@@ -13,7 +13,7 @@ MEGABYTE = 1_000_000
 _INTAKE = """
 import resource, sys
 from pathlib import Path
-from admin.log_analysis.intake import take_in
+from admin.log_analysis.columns.intake import take_in
 take_in(Path(sys.argv[1]), Path(sys.argv[2]))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000)
 """

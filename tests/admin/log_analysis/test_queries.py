@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from support.admin.log_lines import SECOND, START, line
 
+from admin.log_analysis.columns.readings import Reading, open_reading
 from admin.log_analysis.distribution import distribution
 from admin.log_analysis.error_classes import CODES, ErrorClass, class_sql
 from admin.log_analysis.host_table import HostOrder, delays, hosts
 from admin.log_analysis.line_search import LineQuery, search
-from admin.log_analysis.readings import Reading, open_reading
 from admin.log_analysis.timeline import MOST_POINTS, step_for, timeline
 
 LINES = [

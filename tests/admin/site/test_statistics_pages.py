@@ -186,7 +186,7 @@ def test_the_overview_names_everything_that_needs_a_person(database: Database, c
     assert [(each.name, each.waiting) for each in view.unserved] == [("FOCUSED", True)]
     assert [each.name for each in view.troubled] == ["h1"]
     assert not view.has_scheduler
-    assert view.needs_person
+    assert view.needs_attention
     clock.move(31 * DAY)
     with database.reading(COMMAND_LINE) as transaction:
         assert show_overview(transaction).upload_errors == []

@@ -6,8 +6,8 @@ from support.archive.exchanges import exchange, request
 
 from archive.capture import Digests
 from proxy.fetch.transcript import as_recorded
-from proxy.sessions.redaction import NOTHING_REDACTED, Redaction
 from proxy.sessions.request_options import NOTHING
+from proxy.sessions.secrets.redaction import NOTHING_REDACTED, Redaction
 
 TAKEN = Digests(b"b" * 20, b"p" * 20, bytes(32), 13)
 

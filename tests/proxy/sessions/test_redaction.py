@@ -9,7 +9,7 @@ import pytest
 from support.archive.exchanges import message
 
 from archive.capture import Body, Message
-from proxy.sessions.redaction import Redaction
+from proxy.sessions.secrets.redaction import Redaction
 
 PASSWORD = Redaction(frozenset({"authorization"}), frozenset({"password"}))
 

@@ -1,4 +1,4 @@
-"""proxy/sessions/typed_secrets: what a person typed is found in responses in any spelling, within bounds of work."""
+"""proxy/sessions/secrets/typed_secrets: what a person typed is found in responses in any spelling, in bounded work."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from archive.capture import Body, Message
-from proxy.sessions.redaction import Redaction
-from proxy.sessions.typed_secrets import TypedSecrets
+from proxy.sessions.secrets.redaction import Redaction
+from proxy.sessions.secrets.typed_secrets import TypedSecrets
 
 SECRET = "gehe1m/<Zucker>&'9\"ß ü"
 RULES = Redaction(fields=frozenset(("password", "pin")), headers=frozenset(("authorization",)))

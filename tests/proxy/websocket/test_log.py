@@ -14,7 +14,7 @@ from archive.capture import Context
 from archive.settings import ProxySettings
 from proxy.recording.keep import Kept, Lost
 from proxy.recording.plan import DerivedRecord
-from proxy.sessions.redaction import Redaction
+from proxy.sessions.secrets.redaction import Redaction
 from proxy.sessions.session import Session
 from proxy.sessions.spec import SessionSpec
 from proxy.websocket.log import SocketLog

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import Blueprint, request
@@ -20,7 +19,7 @@ from admin.collections.access.data import (
 from admin.models.errors import UseCaseError
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, read, reading, saving, transaction
 from archive.access_rules import Access
 
 BLUEPRINT: Final = Blueprint("access", __name__, url_prefix="/<name>/access")
@@ -65,17 +64,10 @@ def index(name: str) -> Response:
 @needs(Right.CURATE)
 def create(name: str) -> Response:
     """Add an access rule."""
-    with reading() as opened:
-        rules.show_access(opened, name)
+    read(rules.show_access, name)
     form = Form({"url": request.args.get("url", ""), "access": Access.EXCLUDE, **_PERIOD}, switches=("is_exact",))
-    if form.is_sent:
-
-        def save(given: AccessRuleCreation) -> AccessRuleView:
-            with transaction() as opened:
-                return rules.create_rule(opened, name, given)
-
-        if (made := form.run(save, AccessRuleCreation, _values)) is not None:
-            return done(f"The rule for {made.url} was saved. Readers notice it at once.", ".index", name=name)
+    if form.is_sent and (made := form.run(saving(rules.create_rule, name), AccessRuleCreation, _values)) is not None:
+        return done(f"The rule for {made.url} was saved. Readers notice it at once.", ".index", name=name)
     return _rule_page(form, name, None)
 
 
@@ -83,20 +75,16 @@ def create(name: str) -> Response:
 @needs(Right.CURATE)
 def edit(name: str, rule: str) -> Response:
     """Change an access rule."""
-    with reading() as opened:
-        found = rules.show_rule(opened, name, rule)
+    found = read(rules.show_rule, name, rule)
     form = Form(_shown(found), switches=("is_exact",))
     if form.is_sent:
-
-        def save(given: AccessRuleChange) -> AccessRuleView:
-            with transaction() as opened:
-                return rules.change_rule(opened, name, rule, given)
-
-        def present() -> Mapping[str, Any]:
-            with reading() as opened:
-                return _shown(rules.show_rule(opened, name, rule))
-
-        if (made := form.run(save, AccessRuleChange, _values, present)) is not None:
+        made = form.run(
+            saving(rules.change_rule, name, rule),
+            AccessRuleChange,
+            _values,
+            lambda: _shown(read(rules.show_rule, name, rule)),
+        )
+        if made is not None:
             return done(f"The rule for {made.url or made.key} was saved.", ".index", name=name)
     return _rule_page(form, name, found)
 
@@ -115,21 +103,15 @@ def remove(name: str, rule: str) -> Response:
 @needs(Right.CURATE)
 def default(name: str) -> Response:
     """Change what holds for captures without a rule, and the embargo."""
-    with reading() as opened:
-        found = rules.show_access(opened, name)
+    found = read(rules.show_access, name)
     form = Form(_default_shown(found))
-    if form.is_sent:
-
-        def save(given: AccessDefaultChange) -> AccessView:
-            with transaction() as opened:
-                return rules.change_default(opened, name, given)
-
-        def present() -> Mapping[str, Any]:
-            with reading() as opened:
-                return _default_shown(rules.show_access(opened, name))
-
-        if form.run(save, AccessDefaultChange, _values, present) is not None:
-            return done("What holds without a rule was saved.", ".index", name=name)
+    if form.is_saved_by(
+        saving(rules.change_default, name),
+        AccessDefaultChange,
+        _values,
+        lambda: _default_shown(read(rules.show_access, name)),
+    ):
+        return done("What holds without a rule was saved.", ".index", name=name)
     status = 422 if form.has_problems else 200
     return page("collections/access_default.html", status, name=name, form=form, words=_WORDS)
 

@@ -27,7 +27,7 @@ from admin.viewing.links import collection_link, page_link
 from admin.viewing.player import BESIDE_SECONDS, PlayerRefused, fetch_player, find_player
 from admin.web.charts import Bar, BarChart
 from admin.web.forms import Form
-from admin.web.page import needs, page, reading, show_times_in_utc, site
+from admin.web.page import needs, page, read, reading, show_times_in_utc, site
 
 BLUEPRINT: Final = Blueprint("collections", __name__, url_prefix="/collections")
 _FIELDS: Final = ("url", "match", "since", "until", "mime", "status", "kind", "job", "after")
@@ -69,8 +69,7 @@ def index() -> Response:
 def show(name: str) -> Response:
     """Show one collection with its statistics."""
     show_times_in_utc()
-    with reading() as opened:
-        found = listing.show_collection(opened, name)
+    found = read(listing.show_collection, name)
     link = collection_link(site().settings, request.host, name)
     months = [Bar(each.name, "", each.name, (each.captures,)) for each in found.months]
     chart = BarChart("Captures of each month", months) if len(months) > 1 else None
@@ -106,8 +105,7 @@ def list_files(name: str) -> Response:
 @needs(Right.OPERATE)
 def download(name: str) -> Response:
     """Return a WARC file for download, whole or in ranges."""
-    with reading() as opened:
-        path = files.file_for_download(opened, name, request.args.get("file", ""))
+    path = read(files.file_for_download, name, request.args.get("file", ""))
     answer = send_file(
         path, "application/octet-stream", as_attachment=True, download_name=path.name, conditional=True, etag=False
     )
@@ -200,8 +198,7 @@ def replay(name: str) -> Response:
     form = Form({"datetime": "", "url": ""})
 
     def opened_session(given: NewReplaySession) -> ReplaySession:
-        with reading() as opened:
-            return open_replay_session(opened, name, given)
+        return read(open_replay_session, name, given)
 
     session = form.run(opened_session, NewReplaySession, lambda sent: {"datetime": sent.get("datetime", "")})
     url = request.form.get("url", "")[:_LONGEST_URL]

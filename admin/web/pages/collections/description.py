@@ -15,7 +15,7 @@ from admin.curation.descriptions.states import TRANSITIONS
 from admin.harvests.schedules.rules import local_moment, local_text
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction, visitor
+from admin.web.page import carry_out, done, needs, page, read, reading, saving, transaction, visitor
 
 BLUEPRINT: Final = Blueprint("description", __name__, url_prefix="/<name>/description")
 _LONG: Final = ("description", "rights", "coverage")
@@ -33,17 +33,10 @@ def show(name: str) -> Response:
 @needs(Right.CURATE)
 def edit(name: str) -> Response:
     """Describe a collection, and change its state."""
-    with reading() as opened:
-        found = describe.show_description(opened, name)
+    found = read(describe.show_description, name)
     form = Form(_values(found))
-    if form.is_sent:
-
-        def save(given: DescriptionChange) -> DescriptionView:
-            with transaction() as opened:
-                return describe.describe_collection(opened, name, given)
-
-        if form.run(save, DescriptionChange, _given) is not None:
-            return done("The description was saved.", "collections.description.show", name=name)
+    if form.is_saved_by(saving(describe.describe_collection, name), DescriptionChange, _given):
+        return done("The description was saved.", "collections.description.show", name=name)
     return _edit(name, found, form)
 
 
@@ -73,11 +66,7 @@ def exclude(name: str) -> Response:
     """Exclude URLs from what readers see."""
     form = Form({"url": "", "reason": ""})
 
-    def save(given: ExclusionCreation) -> exclusions.ExclusionView:
-        with transaction() as opened:
-            return exclusions.create_exclusion(opened, name, given)
-
-    if form.run(save, ExclusionCreation) is not None:
+    if form.run(saving(exclusions.create_exclusion, name), ExclusionCreation) is not None:
         return done("Readers see these URLs no more.", "collections.description.show", name=name)
     return _show(name, form, 422)
 
@@ -86,8 +75,7 @@ def exclude(name: str) -> Response:
 @needs(Right.CURATE)
 def remove(name: str, number: int) -> Response:
     """Let readers see excluded URLs again."""
-    with transaction() as opened:
-        exclusions.remove_exclusion(opened, name, number)
+    carry_out(exclusions.remove_exclusion, name, number)
     return done("The exclusion was removed.", "collections.description.show", name=name)
 
 

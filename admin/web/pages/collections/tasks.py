@@ -10,11 +10,11 @@ from werkzeug.wrappers import Response
 
 from admin.collections.tasks import tasks
 from admin.collections.tasks.task_folder import ENDS
-from admin.collections.tasks.tasks import PackageOrder, TaskView
+from admin.collections.tasks.tasks import PackageOrder
 from admin.models.errors import InvalidInput, NotFound, Problem, UseCaseError
 from admin.models.transaction import Right, Transaction
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, site, transaction, with_large_files
+from admin.web.page import done, needs, page, read, reading, saving, site, transaction, with_large_files
 
 BLUEPRINT: Final = Blueprint("tasks", __name__, url_prefix="/<name>/packages")
 _FIELDS: Final = ("since", "until", "job", "url_prefix", "title")
@@ -25,17 +25,10 @@ _DOWNLOAD_POLICY: Final = "default-src 'none'; sandbox"
 @needs(Right.READ, changes=Right.OPERATE)
 def index(name: str) -> Response:
     """List the packages and imports of a collection, and order a package."""
-    with reading() as opened:
-        tasks.check_known(opened, name)
+    read(tasks.check_known, name)
     form = _empty_form()
-    if form.is_sent:
-
-        def save(given: PackageOrder) -> TaskView:
-            with transaction() as opened:
-                return tasks.order_package(opened, name, given)
-
-        if form.run(save, PackageOrder, _order_of) is not None:
-            return done("The package is being written. This page shows how far it is.", ".index", name=name)
+    if form.is_saved_by(saving(tasks.order_package, name), PackageOrder, _order_of):
+        return done("The package is being written. This page shows how far it is.", ".index", name=name)
     return page("collections/tasks.html", 422 if form.has_problems else 200, form=form, **_values(name))
 
 
@@ -66,8 +59,7 @@ def upload(name: str) -> Response:
 @needs(Right.READ)
 def live(name: str) -> Response:
     """Show the part of the page that changes while a task is carried out."""
-    with reading() as opened:
-        tasks.check_known(opened, name)
+    read(tasks.check_known, name)
     return page("collections/tasks_live.html", **_values(name))
 
 

@@ -14,7 +14,7 @@ from admin.models.errors import InvalidInput
 from admin.models.transaction import Right
 from admin.web.forms import Form
 from admin.web.limit_inputs import given_limits
-from admin.web.page import needs, page, reading, site, visitor, with_long_lists
+from admin.web.page import needs, page, read, site, visitor, with_long_lists
 
 BLUEPRINT: Final = Blueprint("bulk", __name__, url_prefix="/bulk-changes")
 _FIELDS: Final = tuple(BulkChange.model_fields)
@@ -35,8 +35,7 @@ def show() -> Response:
         def run(given: BulkChange) -> BulkReport:
             if is_done:
                 return change.change_in_parts(site().database, visitor().actor, given)
-            with reading() as opened:
-                return change.preview_change(opened, given)
+            return read(change.preview_change, given)
 
         report = form.run(run, BulkChange, lambda sent: _given({**sent, "domains": form.values["domains"]}))
     return page(

@@ -9,13 +9,13 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.curation.permissions import letters, permission
-from admin.curation.permissions.letters import LetterInput, LetterTemplateInput, LetterTemplateView, LetterView
+from admin.curation.permissions.letters import LetterInput, LetterTemplateInput, LetterTemplateView
 from admin.curation.permissions.permission import PermissionChange, PermissionCreation, PermissionView
 from admin.harvests.schedules.rules import local_moment, local_text
 from admin.models.curation_tables import PermissionState
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction, visitor
+from admin.web.page import carry_out, done, needs, page, read, reading, saving, visitor
 
 BLUEPRINT: Final = Blueprint("permissions", __name__, url_prefix="/permissions")
 _TEXTS: Final = ("contact", "email", "licence", "licence_url", "notes")
@@ -40,12 +40,7 @@ def create() -> Response:
     site = request.args.get("site", "")[:1_000]
     form = Form({**dict.fromkeys(_TEXTS, ""), "site": site, "state": PermissionState.ASKED, "granted_until": ""})
     if form.is_sent:
-
-        def save(given: PermissionCreation) -> PermissionView:
-            with transaction() as opened:
-                return permission.create_permission(opened, given)
-
-        made = form.run(save, PermissionCreation, _given)
+        made = form.run(saving(permission.create_permission), PermissionCreation, _given)
         if made is not None:
             return done(f"The permission of {made.site} was noted.", "permissions.show", number=made.id)
     status = 422 if form.has_problems else 200
@@ -68,17 +63,10 @@ def show(number: int) -> Response:
 @needs(Right.CURATE)
 def edit(number: int) -> Response:
     """Change a permission."""
-    with reading() as opened:
-        found = permission.show_permission(opened, number)
+    found = read(permission.show_permission, number)
     form = Form(_values(found))
-    if form.is_sent:
-
-        def save(given: PermissionChange) -> PermissionView:
-            with transaction() as opened:
-                return permission.change_permission(opened, number, given)
-
-        if form.run(save, PermissionChange, _changed) is not None:
-            return done("The permission was saved.", "permissions.show", number=number)
+    if form.is_saved_by(saving(permission.change_permission, number), PermissionChange, _changed):
+        return done("The permission was saved.", "permissions.show", number=number)
     status = 422 if form.has_problems else 200
     return page("curation/permission_edit.html", status, form=form, found=found, states=list(PermissionState))
 
@@ -89,11 +77,9 @@ def letter(number: int) -> Response:
     """Write a letter, to copy or to send."""
     form = Form({"template": "", "is_sent": ""})
 
-    def write(given: LetterInput) -> LetterView:
-        with transaction() as opened:
-            return letters.write_letter(opened, number, given)
-
-    made = form.run(write, LetterInput, lambda sent: {**sent, "is_sent": bool(sent.get("is_sent"))})
+    made = form.run(
+        saving(letters.write_letter, number), LetterInput, lambda sent: {**sent, "is_sent": bool(sent.get("is_sent"))}
+    )
     return page("curation/letter.html", 422 if made is None else 200, letter=made, number=number, form=form)
 
 
@@ -101,8 +87,7 @@ def letter(number: int) -> Response:
 @needs(Right.CURATE)
 def remove(number: int) -> Response:
     """Remove a permission with its history."""
-    with transaction() as opened:
-        permission.remove_permission(opened, number)
+    carry_out(permission.remove_permission, number)
     return done("The permission was removed.", "permissions.index")
 
 
@@ -119,8 +104,7 @@ def template(name: str) -> Response:
 
         def save(given: LetterTemplateInput) -> LetterTemplateView:
             changed = given if saved_name == name else given.model_copy(update={"edition": None})
-            with transaction() as opened:
-                return letters.save_template(opened, saved_name, changed)
+            return carry_out(letters.save_template, saved_name, changed)
 
         def without_name(sent: Mapping[str, Any]) -> dict[str, Any]:
             return {key: value for key, value in sent.items() if key != "name"}

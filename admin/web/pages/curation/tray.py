@@ -13,7 +13,7 @@ from admin.curation.tray.tray import TrayAssignmentInput, TrayDismissal
 from admin.models.people_tables import Role
 from admin.models.transaction import Right
 from admin.models.validation import validated
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import carry_out, done, needs, page, reading
 
 BLUEPRINT: Final = Blueprint("tray", __name__, url_prefix="/tray")
 
@@ -45,8 +45,7 @@ def dismiss() -> AnyResponse:
     given: dict[str, Any] = {"entry": request.form.get("entry", "")}
     if days := request.form.get("days", ""):
         given["days"] = days
-    with transaction() as opened:
-        tray.dismiss_entry(opened, validated(TrayDismissal, given))
+    carry_out(tray.dismiss_entry, validated(TrayDismissal, given))
     return done("The entry was put off." if days else "The entry was dismissed.", "tray.index")
 
 
@@ -59,6 +58,5 @@ def assign() -> AnyResponse:
         "person": request.form.get("person", "").strip(),
         "role": request.form.get("role", "") or None,
     }
-    with transaction() as opened:
-        tray.assign_entry(opened, validated(TrayAssignmentInput, given))
+    carry_out(tray.assign_entry, validated(TrayAssignmentInput, given))
     return done("The entry was assigned.", "tray.index")

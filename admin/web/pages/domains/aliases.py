@@ -14,7 +14,7 @@ from admin.models.errors import InvalidInput, NotFound, Problem, UseCaseError
 from admin.models.operation import Page
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, site, transaction
+from admin.web.page import carry_out, done, needs, page, read, reading, site, transaction
 
 BLUEPRINT: Final = Blueprint("aliases", __name__)
 
@@ -46,8 +46,7 @@ def index() -> Response:
 @needs(Right.CURATE)
 def edit(name: str) -> Response:
     """Make a domain an alias of another one."""
-    with reading() as opened:
-        found = show_domain(opened, name)
+    found = read(show_domain, name)
     form = Form({"alias_of": found.alias_of or "", "edition": found.edition})
     if form.is_sent:
 
@@ -59,8 +58,7 @@ def edit(name: str) -> Response:
                     raise InvalidInput(Problem("alias_of", f"{error}; add the domain first")) from error
 
         def present() -> dict[str, Any]:
-            with reading() as opened:
-                domain = show_domain(opened, name)
+            domain = read(show_domain, name)
             return {"alias_of": domain.alias_of or "", "edition": domain.edition}
 
         if (made := form.run(save, AliasSetting, present=present)) is not None:
@@ -75,8 +73,7 @@ def edit(name: str) -> Response:
 @needs(Right.CURATE)
 def renew(name: str) -> Response:
     """Let the time of an alias begin anew."""
-    with transaction() as opened:
-        use_cases.renew_alias(opened, name)
+    carry_out(use_cases.renew_alias, name)
     return _back(f"The alias {name} was renewed.", name)
 
 
@@ -84,8 +81,7 @@ def renew(name: str) -> Response:
 @needs(Right.CURATE)
 def end(name: str) -> Response:
     """Make an alias a domain of its own again."""
-    with transaction() as opened:
-        use_cases.unset_alias(opened, name)
+    carry_out(use_cases.unset_alias, name)
     return _back(f"{name} is no alias any more.", name)
 
 

@@ -15,7 +15,7 @@ from admin.harvests.templates.yaml_edit import block_lines
 from admin.models.transaction import Right
 from admin.web.configuration_form import ConfigurationForm
 from admin.web.limit_inputs import limit_input, size_input
-from admin.web.page import done, needs, page, reading, site, transaction
+from admin.web.page import carry_out, done, needs, page, read, reading, saving, site
 
 BLUEPRINT: Final = Blueprint("configurations", __name__, url_prefix="/<name>/configurations")
 _LISTS: Final = ("seed_lists", "passwords")
@@ -33,12 +33,8 @@ def create(name: str) -> Response:
         original = use_cases.show_configuration(opened, name, copied) if copied else None
     form = ConfigurationForm(_copied(original) if original is not None else _first(domain))
     if form.is_sent and form.accept():
-
-        def save(given: ConfigurationCreation) -> ConfigurationView:
-            with transaction() as opened:
-                return use_cases.create_configuration(opened, name, given)
-
-        if (made := form.run(save, ConfigurationCreation, form.given)) is not None:
+        made = form.run(saving(use_cases.create_configuration, name), ConfigurationCreation, form.given)
+        if made is not None:
             return done(f"Configuration {made.name} was made.", "domains.show", name=domain.name)
     return _page(form, domain, None)
 
@@ -51,18 +47,17 @@ def edit(name: str, configuration: str) -> Response:
         domain = show_domain(opened, name)
         found = use_cases.show_configuration(opened, name, configuration)
     form = ConfigurationForm(_values(found))
-    if form.is_sent and form.accept():
-
-        def save(given: ConfigurationChange) -> ConfigurationView:
-            with transaction() as opened:
-                return use_cases.change_configuration(opened, name, configuration, given)
-
-        def present() -> dict[str, Any]:
-            with reading() as opened:
-                return _values(use_cases.show_configuration(opened, name, configuration))
-
-        if form.run(save, ConfigurationChange, form.given, present) is not None:
-            return done("The configuration was saved.", "domains.show", name=domain.name)
+    if (
+        form.is_sent
+        and form.accept()
+        and form.is_saved_by(
+            saving(use_cases.change_configuration, name, configuration),
+            ConfigurationChange,
+            form.given,
+            lambda: _values(read(use_cases.show_configuration, name, configuration)),
+        )
+    ):
+        return done("The configuration was saved.", "domains.show", name=domain.name)
     return _page(form, domain, found)
 
 
@@ -70,8 +65,7 @@ def edit(name: str, configuration: str) -> Response:
 @needs(Right.CURATE)
 def make_default(name: str, configuration: str) -> Response:
     """Make a configuration the default of its domain."""
-    with transaction() as opened:
-        change_domain(opened, name, DomainChange(default_configuration=configuration))
+    carry_out(change_domain, name, DomainChange(default_configuration=configuration))
     return done(f"{configuration} is the default configuration now.", "domains.show", name=name)
 
 
@@ -79,8 +73,7 @@ def make_default(name: str, configuration: str) -> Response:
 @needs(Right.CURATE)
 def delete(name: str, configuration: str) -> Response:
     """Delete a configuration that is neither the default nor in use."""
-    with transaction() as opened:
-        use_cases.delete_configuration(opened, name, configuration)
+    carry_out(use_cases.delete_configuration, name, configuration)
     return done(f"Configuration {configuration} was deleted.", "domains.show", name=name)
 
 

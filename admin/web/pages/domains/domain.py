@@ -16,7 +16,7 @@ from admin.models.operation import Page
 from admin.models.transaction import Right
 from admin.web.extended_inputs import ExtendedInputs
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import carry_out, done, needs, page, read, reading, saving
 
 BLUEPRINT: Final = Blueprint("domains", __name__, url_prefix="/domains")
 _ORDER_NAMES: Final = {"name": "name", "-name": "name, backwards", "newest": "newest first"}
@@ -34,8 +34,7 @@ def index() -> Response:
 @needs(Right.CURATE)
 def new() -> Response:
     """Show the form of a new domain."""
-    with reading() as opened:
-        inputs = ExtendedInputs(opened, "domain")
+    inputs = read(ExtendedInputs, "domain")
     form = Form({"name": "", "comments": "", **inputs.values({})})
     return page("domains/new.html", form=form, fields=inputs.fields)
 
@@ -44,15 +43,14 @@ def new() -> Response:
 @needs(Right.CURATE)
 def create() -> Response:
     """Add a domain."""
-    with reading() as opened:
-        inputs = ExtendedInputs(opened, "domain")
+    inputs = read(ExtendedInputs, "domain")
     form = Form({"name": "", "comments": "", **inputs.values({})}, places=inputs.places)
 
-    def add(given: DomainCreation) -> DomainView:
-        with transaction() as opened:
-            return use_cases.create_domain(opened, given)
-
-    made = form.run(add, DomainCreation, lambda sent: {**inputs.without(sent), "extended": inputs.given(sent, {})})
+    made = form.run(
+        saving(use_cases.create_domain),
+        DomainCreation,
+        lambda sent: {**inputs.without(sent), "extended": inputs.given(sent, {})},
+    )
     if made is not None:
         return done(f"Domain {made.unicode_name} was added.", "domains.show", name=made.name)
     if inputs.fields or "comments" in request.form:
@@ -91,19 +89,16 @@ def change(name: str) -> Response:
     form = Form(_values(found, inputs), places=inputs.places)
     if form.is_sent:
 
-        def save(given: DomainChange) -> DomainView:
-            with transaction() as opened:
-                return use_cases.change_domain(opened, name, given)
-
         def convert(sent: dict[str, Any]) -> dict[str, Any]:
             values = {**inputs.without(sent), "extended": inputs.given(sent, found.extended)}
             return values if sent.get("default_configuration") else {**values, "default_configuration": None}
 
-        def present() -> dict[str, Any]:
-            with reading() as opened:
-                return _values(use_cases.show_domain(opened, name), inputs)
-
-        if form.run(save, DomainChange, convert, present) is not None:
+        if form.is_saved_by(
+            saving(use_cases.change_domain, name),
+            DomainChange,
+            convert,
+            lambda: _values(read(use_cases.show_domain, name), inputs),
+        ):
             return done("The domain was saved.", "domains.show", name=found.name)
     status = 422 if form.has_problems else 200
     return page("domains/edit.html", status, domain=found, form=form, fields=inputs.fields)
@@ -113,8 +108,7 @@ def change(name: str) -> Response:
 @needs(Right.CURATE)
 def delete(name: str) -> Response:
     """Delete a domain that nothing uses."""
-    with transaction() as opened:
-        use_cases.delete_domain(opened, name)
+    carry_out(use_cases.delete_domain, name)
     return done(f"Domain {name} was deleted.", "domains.index")
 
 

@@ -12,7 +12,7 @@ from admin.harvests.domains.extended_fields import FieldChange, FieldCreation, F
 from admin.models.domain_tables import FieldKind
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, read, saving, transaction
 
 BLUEPRINT: Final = Blueprint("extended_fields", __name__, url_prefix="/extended-fields")
 _SWITCHES: Final = ("is_mandatory", "is_kept_with_jobs")
@@ -23,8 +23,7 @@ _NUMBER: Final = "<int(max=9223372036854775807):number>"
 @needs(Right.READ)
 def index() -> Response:
     """Show the extended fields in the order of the forms."""
-    with reading() as opened:
-        found = use_cases.list_fields(opened)
+    found = read(use_cases.list_fields)
     return page("extended_fields/index.html", fields=found)
 
 
@@ -34,14 +33,8 @@ def create() -> Response:
     """Define an extended field."""
     values = {"entity": "domain", "name": "", "kind": FieldKind.TEXT, "choices": "", "default": "", "position": 0}
     form = Form({**values, **dict.fromkeys(_SWITCHES, False)}, switches=_SWITCHES)
-    if form.is_sent:
-
-        def save(given: FieldCreation) -> FieldView:
-            with transaction() as opened:
-                return use_cases.create_field(opened, given)
-
-        if (made := form.run(save, FieldCreation, _given)) is not None:
-            return done(f"The field {made.name} was made.", "domains.extended_fields.index")
+    if form.is_sent and (made := form.run(saving(use_cases.create_field), FieldCreation, _given)) is not None:
+        return done(f"The field {made.name} was made.", "domains.extended_fields.index")
     return _page(form, None)
 
 
@@ -49,21 +42,12 @@ def create() -> Response:
 @needs(Right.ADMINISTER)
 def edit(number: int) -> Response:
     """Change an extended field."""
-    with reading() as opened:
-        found = use_cases.show_field(opened, number)
+    found = read(use_cases.show_field, number)
     form = Form(_values(found), switches=_SWITCHES)
-    if form.is_sent:
-
-        def save(given: FieldChange) -> FieldView:
-            with transaction() as opened:
-                return use_cases.change_field(opened, number, given)
-
-        def present() -> dict[str, Any]:
-            with reading() as opened:
-                return _values(use_cases.show_field(opened, number))
-
-        if form.run(save, FieldChange, _given, present) is not None:
-            return done("The field was saved.", "domains.extended_fields.index")
+    if form.is_saved_by(
+        saving(use_cases.change_field, number), FieldChange, _given, lambda: _values(read(use_cases.show_field, number))
+    ):
+        return done("The field was saved.", "domains.extended_fields.index")
     return _page(form, found)
 
 

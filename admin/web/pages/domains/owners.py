@@ -8,10 +8,10 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import domain as use_cases
-from admin.harvests.domains.domain import OwnerCreation, OwnerView
+from admin.harvests.domains.domain import OwnerCreation
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, reading, saving
 
 BLUEPRINT: Final = Blueprint("owners", __name__, url_prefix="/<name>/owners")
 
@@ -21,14 +21,8 @@ BLUEPRINT: Final = Blueprint("owners", __name__, url_prefix="/<name>/owners")
 def index(name: str) -> Response:
     """Show the owners of a domain, the present one first, and note another."""
     form = Form({"owner": "", "contact": ""})
-    if form.is_sent:
-
-        def save(given: OwnerCreation) -> OwnerView:
-            with transaction() as opened:
-                return use_cases.add_owner(opened, name, given)
-
-        if form.run(save, OwnerCreation) is not None:
-            return done("The owner was noted.", "domains.owners.index", name=name)
+    if form.is_saved_by(saving(use_cases.add_owner, name), OwnerCreation):
+        return done("The owner was noted.", "domains.owners.index", name=name)
     with reading() as opened:
         domain = use_cases.show_domain(opened, name)
         owners = use_cases.list_owners(opened, name, after=request.args.get("after", ""))

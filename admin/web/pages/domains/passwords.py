@@ -13,7 +13,7 @@ from admin.harvests.domains.passwords import PasswordChange, PasswordCreation, P
 from admin.models.errors import NotFound
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import carry_out, done, needs, page, read, saving
 
 BLUEPRINT: Final = Blueprint("passwords", __name__, url_prefix="/<name>/passwords")
 _SECRET: Final = "password"
@@ -23,17 +23,10 @@ _SECRET: Final = "password"
 @needs(Right.CURATE)
 def create(name: str) -> Response:
     """Add a password to a domain."""
-    with reading() as opened:
-        domain = show_domain(opened, name)
+    domain = read(show_domain, name)
     form = Form({"name": "", "url": f"http://{domain.name}/", "realm": "", "username": "", _SECRET: ""})
-    if form.is_sent:
-
-        def save(given: PasswordCreation) -> PasswordView:
-            with transaction() as opened:
-                return use_cases.create_password(opened, name, given)
-
-        if (made := form.run(save, PasswordCreation)) is not None:
-            return done(f"Password {made.name} was kept. Nobody can read it again.", "domains.show", name=domain.name)
+    if form.is_sent and (made := form.run(saving(use_cases.create_password, name), PasswordCreation)) is not None:
+        return done(f"Password {made.name} was kept. Nobody can read it again.", "domains.show", name=domain.name)
     return _page(form, domain.name, None)
 
 
@@ -41,22 +34,17 @@ def create(name: str) -> Response:
 @needs(Right.CURATE)
 def edit(name: str, password: str) -> Response:
     """Change a password of a domain; an empty secret leaves the present one."""
-    with reading() as opened:
-        domain = show_domain(opened, name)
+    domain = read(show_domain, name)
     found = next((each for each in domain.passwords if each.name == password), None)
     if found is None:
         raise NotFound(f"password of {domain.name}", password)
     form = Form({**found.model_dump(include={"url", "realm", "username"}), _SECRET: ""})
     if form.is_sent:
 
-        def save(given: PasswordChange) -> PasswordView:
-            with transaction() as opened:
-                return use_cases.change_password(opened, name, password, given)
-
         def convert(sent: dict[str, Any]) -> dict[str, Any]:
             return {**sent, _SECRET: sent.get(_SECRET) or None}
 
-        if form.run(save, PasswordChange, convert) is not None:
+        if form.run(saving(use_cases.change_password, name, password), PasswordChange, convert) is not None:
             return done(f"Password {password} was saved.", "domains.show", name=domain.name)
     return _page(form, domain.name, found)
 
@@ -65,8 +53,7 @@ def edit(name: str, password: str) -> Response:
 @needs(Right.CURATE)
 def delete(name: str, password: str) -> Response:
     """Delete a password that no configuration uses."""
-    with transaction() as opened:
-        use_cases.delete_password(opened, name, password)
+    carry_out(use_cases.delete_password, name, password)
     return done(f"Password {password} was deleted.", "domains.show", name=name)
 
 

@@ -17,7 +17,7 @@ from admin.harvests.domains.seed_lists import SeedListChange, SeedListCreation, 
 from admin.harvests.domains.seeds import seed_lines
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction, with_long_lists
+from admin.web.page import carry_out, done, needs, page, read, saving, with_long_lists
 
 BLUEPRINT: Final = Blueprint("seed_lists", __name__, url_prefix="/<name>/seed-lists")
 _MOST_SHOWN: Final = 1_000
@@ -36,17 +36,10 @@ class ForeignSeed:
 @needs(Right.CURATE)
 def create(name: str) -> Response:
     """Add a seed list to a domain."""
-    with reading() as opened:
-        domain = show_domain(opened, name)
+    domain = read(show_domain, name)
     form = Form({"name": "", "seeds": "", "comments": ""})
-    if form.is_sent:
-
-        def save(given: SeedListCreation) -> SeedListView:
-            with transaction() as opened:
-                return use_cases.create_seed_list(opened, name, given)
-
-        if (made := form.run(save, SeedListCreation)) is not None:
-            return done(f"Seed list {made.name} was made.", "domains.show", name=domain.name)
+    if form.is_sent and (made := form.run(saving(use_cases.create_seed_list, name), SeedListCreation)) is not None:
+        return done(f"Seed list {made.name} was made.", "domains.show", name=domain.name)
     return _page(form, domain.name, None)
 
 
@@ -55,21 +48,14 @@ def create(name: str) -> Response:
 @needs(Right.READ, changes=Right.CURATE)
 def edit(name: str, seed_list: str) -> Response:
     """Show a seed list, and change it."""
-    with reading() as opened:
-        found = use_cases.show_seed_list(opened, name, seed_list)
+    found = read(use_cases.show_seed_list, name, seed_list)
     form = Form(_values(found))
-    if form.is_sent:
-
-        def save(given: SeedListChange) -> SeedListView:
-            with transaction() as opened:
-                return use_cases.change_seed_list(opened, name, seed_list, given)
-
-        def present() -> dict[str, Any]:
-            with reading() as opened:
-                return _values(use_cases.show_seed_list(opened, name, seed_list))
-
-        if form.run(save, SeedListChange, present=present) is not None:
-            return done("The seeds were saved.", "domains.show", name=found.domain)
+    if form.is_saved_by(
+        saving(use_cases.change_seed_list, name, seed_list),
+        SeedListChange,
+        present=lambda: _values(read(use_cases.show_seed_list, name, seed_list)),
+    ):
+        return done("The seeds were saved.", "domains.show", name=found.domain)
     return _page(form, found.domain, found)
 
 
@@ -77,8 +63,7 @@ def edit(name: str, seed_list: str) -> Response:
 @needs(Right.CURATE)
 def delete(name: str, seed_list: str) -> Response:
     """Delete a seed list that no configuration uses."""
-    with transaction() as opened:
-        use_cases.delete_seed_list(opened, name, seed_list)
+    carry_out(use_cases.delete_seed_list, name, seed_list)
     return done(f"Seed list {seed_list} was deleted.", "domains.show", name=name)
 
 

@@ -13,7 +13,7 @@ from admin.harvests.domains.trap_expressions import trap_lines
 from admin.models.transaction import Right
 from admin.web import trap_forms
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction, with_long_lists
+from admin.web.page import done, needs, page, read, reading, saving, transaction, with_long_lists
 
 BLUEPRINT: Final = Blueprint("trap_lists", __name__, url_prefix="/crawler-traps")
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -43,12 +43,7 @@ def create() -> AnyResponse:
         if request.form.get("action") == "test":
             report = _report(form)
         else:
-
-            def save(given: TrapListCreation) -> TrapListView:
-                with transaction() as opened:
-                    return use_cases.create_trap_list(opened, given)
-
-            made = form.run(save, TrapListCreation, lambda sent: _given(form, sent))
+            made = form.run(saving(use_cases.create_trap_list), TrapListCreation, lambda sent: _given(form, sent))
             if made is not None:
                 message = f"The list {made.name} was made, with {made.traps} expressions."
                 return done(message, "domains.trap_lists.edit", number=made.id)
@@ -60,8 +55,7 @@ def create() -> AnyResponse:
 @needs(Right.READ, changes=Right.CURATE)
 def edit(number: int) -> AnyResponse:
     """Show a global list; test others in its place, or keep them."""
-    with reading() as opened:
-        found = use_cases.show_trap_list(opened, number)
+    found = read(use_cases.show_trap_list, number)
     form = Form({**_values(found), trap_forms.SAMPLES: ""}, switches=("is_active",))
     report = None
     if form.is_sent:
@@ -69,16 +63,12 @@ def edit(number: int) -> AnyResponse:
         if request.form.get("action") == "test":
             report = _report(form)
         else:
-
-            def save(given: TrapListChange) -> TrapListView:
-                with transaction() as opened:
-                    return use_cases.change_trap_list(opened, number, given)
-
-            def present() -> dict[str, Any]:
-                with reading() as opened:
-                    return _values(use_cases.show_trap_list(opened, number))
-
-            if form.run(save, TrapListChange, lambda sent: _given(form, sent), present) is not None:
+            if form.is_saved_by(
+                saving(use_cases.change_trap_list, number),
+                TrapListChange,
+                lambda sent: _given(form, sent),
+                lambda: _values(read(use_cases.show_trap_list, number)),
+            ):
                 return done("The list was saved.", "domains.trap_lists.index")
     return _page(form, found, report)
 
@@ -99,8 +89,7 @@ def act(number: int, action: str) -> AnyResponse:
 @needs(Right.READ)
 def download(number: int) -> Response:
     """Send the expressions of a global list, one on each line."""
-    with reading() as opened:
-        found = use_cases.show_trap_list(opened, number)
+    found = read(use_cases.show_trap_list, number)
     answer = Response(f"{found.text}\n", content_type="text/plain; charset=utf-8")
     answer.headers["Content-Disposition"] = f'attachment; filename="crawler-traps-{number}.txt"'
     return answer

@@ -13,7 +13,7 @@ from admin.harvests.domains.crawler_traps import TrapsChange, TrapView
 from admin.harvests.domains.domain import show_domain
 from admin.models.transaction import Right
 from admin.web import trap_forms
-from admin.web.page import done, needs, page, reading, transaction, with_long_lists
+from admin.web.page import done, needs, page, read, reading, saving, with_long_lists
 
 BLUEPRINT: Final = Blueprint("traps", __name__, url_prefix="/<name>/crawler-traps")
 
@@ -27,16 +27,11 @@ def edit(name: str) -> Response:
         domain = show_domain(opened, name)
         found = use_cases.show_domain_traps(opened, name)
 
-    def read() -> tuple[Sequence[TrapView], int]:
-        with reading() as opened:
-            present = use_cases.show_domain_traps(opened, name)
-        return present.traps, present.edition
+    def present() -> tuple[Sequence[TrapView], int]:
+        found = read(use_cases.show_domain_traps, name)
+        return found.traps, found.edition
 
-    def save(given: TrapsChange) -> None:
-        with transaction() as opened:
-            use_cases.set_domain_traps(opened, name, given)
-
-    form, report, is_saved = trap_forms.edit(read, TrapsChange, save)
+    form, report, is_saved = trap_forms.edit(present, TrapsChange, saving(use_cases.set_domain_traps, name))
     if is_saved:
         return done("The crawler traps were saved.", "domains.show", name=domain.name)
     status = 422 if form.has_problems else 200

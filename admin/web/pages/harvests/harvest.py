@@ -27,7 +27,19 @@ from admin.web.extended_inputs import ExtendedInputs
 from admin.web.forms import Form
 from admin.web.harvest_form import choices_of, differing, empty_values, given_values, shown_values
 from admin.web.limit_inputs import given_limits
-from admin.web.page import done, needs, page, reading, site, transaction, visitor, with_long_lists
+from admin.web.page import (
+    carry_out,
+    done,
+    needs,
+    page,
+    read,
+    reading,
+    saving,
+    site,
+    transaction,
+    visitor,
+    with_long_lists,
+)
 from archive.program_name import command
 
 BLUEPRINT: Final = Blueprint("harvests", __name__, url_prefix="/harvests")
@@ -61,16 +73,12 @@ def create() -> Response:
     form = Form({**empty_values(kind), **inputs.values({})}, switches=("qa_follows",), places=inputs.places)
     if form.is_sent:
 
-        def save(given: HarvestCreation) -> HarvestView:
-            with transaction() as opened:
-                return definition.create_harvest(opened, given)
-
         def values(sent: dict[str, Any]) -> dict[str, Any]:
             choices = choices_of(str(sent.get("configurations", "")), "configurations")
             given = given_values(inputs.without(sent), kind, visitor().zone.key)
             return {**given, "kind": kind, "configurations": choices, "extended": inputs.given(sent, {})}
 
-        made = form.run(save, HarvestCreation, values)
+        made = form.run(saving(definition.create_harvest), HarvestCreation, values)
         if made is not None:
             return done(f"Harvest {made.name} was made. It is not active yet.", "harvests.show", name=made.name)
     return _edit(form, None, kind, inputs)
@@ -80,16 +88,11 @@ def create() -> Response:
 @needs(Right.CURATE)
 def edit(name: str) -> Response:
     """Change a harvest; fields that stay as they were are not touched."""
-    with reading() as opened:
-        found = definition.show_harvest(opened, name)
+    found = read(definition.show_harvest, name)
     inputs, zone = _extended(), visitor().zone.key
     shown = {**shown_values(found, zone), **inputs.values(found.extended)}
     form = Form({**shown, "edition": found.edition}, switches=("qa_follows",), places=inputs.places)
     if form.is_sent:
-
-        def save(given: HarvestChange) -> HarvestView:
-            with transaction() as opened:
-                return definition.change_harvest(opened, name, given)
 
         def values(sent: dict[str, Any]) -> dict[str, Any]:
             edition = {"edition": sent["edition"]} if sent.get("edition") else {}
@@ -100,7 +103,7 @@ def edit(name: str) -> Response:
         def present() -> dict[str, Any]:
             return {**shown, "edition": found.edition}
 
-        changed = form.run(save, HarvestChange, values, present=present)
+        changed = form.run(saving(definition.change_harvest, name), HarvestChange, values, present=present)
         if changed is not None:
             return done("The harvest was saved.", "harvests.show", name=changed.name)
     return _edit(form, found, found.kind, inputs)
@@ -110,16 +113,10 @@ def edit(name: str) -> Response:
 @needs(Right.CURATE)
 def copy(name: str) -> Response:
     """Make a harvest like this one."""
-    with reading() as opened:
-        found = definition.show_harvest(opened, name)
+    found = read(definition.show_harvest, name)
     form = Form({"name": ""})
     if form.is_sent:
-
-        def save(given: HarvestCopy) -> HarvestView:
-            with transaction() as opened:
-                return copying.copy_harvest(opened, name, given)
-
-        made = form.run(save, HarvestCopy)
+        made = form.run(saving(copying.copy_harvest, name), HarvestCopy)
         if made is not None:
             return done(f"Harvest {made.name} was made. It is not active yet.", "harvests.show", name=made.name)
     return page("harvests/copy.html", 422 if form.has_problems else 200, form=form, harvest=found)
@@ -143,17 +140,13 @@ def configurations(name: str) -> Response:
         return _chosen(name, form, report)
     use_case = chosen.remove_configurations if request.form.get("action") == "remove" else chosen.add_configurations
 
-    def change(given: ConfigurationsChange) -> Any:
-        with transaction() as opened:
-            return use_case(opened, name, given)
-
     def values(sent: dict[str, Any]) -> dict[str, Any]:
         choices = choices_of("\n".join([sent.get("domains", ""), *sent["chosen"]]))
         if not choices:
             raise InvalidInput(Problem("domains", "write at least one domain, one on each line"))
         return {"configurations": choices}
 
-    changed = form.run(change, ConfigurationsChange, values)
+    changed = form.run(saving(use_case, name), ConfigurationsChange, values)
     if changed is not None:
         return done(f"{changed.changed} configurations were changed.", "harvests.chosen", name=name)
     return _chosen(name, form)
@@ -186,8 +179,7 @@ def act(name: str, action: str) -> Response:
 @needs(Right.READ)
 def preview(name: str) -> Response:
     """Show what a run would make now, without making it."""
-    with reading() as opened:
-        found = preview_run(opened, name)
+    found = read(preview_run, name)
     return page("harvests/preview.html", name=name, preview=found)
 
 
@@ -256,8 +248,7 @@ def _add_urls(form: Form, name: str) -> EventReport | None:
     def add(given: EventSeeds) -> EventReport:
         if stream is not None:
             return event_seeds.upload_event_seeds(site().database, visitor().actor, name, _pieces(stream), given)
-        with transaction() as opened:
-            return event_seeds.add_event_seeds(opened, name, given)
+        return carry_out(event_seeds.add_event_seeds, name, given)
 
     def values(sent: dict[str, Any]) -> dict[str, Any]:
         text = "" if stream is not None else sent.get("urls", "")
@@ -283,5 +274,4 @@ def _empty_choice() -> dict[str, Any]:
 
 def _extended() -> ExtendedInputs:
     """Return the inputs of the extended fields of harvests."""
-    with reading() as opened:
-        return ExtendedInputs(opened, "harvest")
+    return read(ExtendedInputs, "harvest")

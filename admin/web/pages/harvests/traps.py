@@ -13,7 +13,7 @@ from admin.harvests.definitions.definition import HarvestChange
 from admin.harvests.domains.crawler_traps import TrapView
 from admin.models.transaction import Right
 from admin.web import trap_forms
-from admin.web.page import done, needs, page, reading, transaction, with_long_lists
+from admin.web.page import done, needs, page, read, saving, with_long_lists
 
 BLUEPRINT: Final = Blueprint("traps", __name__, url_prefix="/<path:name>/crawler-traps")
 
@@ -23,19 +23,13 @@ BLUEPRINT: Final = Blueprint("traps", __name__, url_prefix="/<path:name>/crawler
 @needs(Right.READ, changes=Right.CURATE)
 def edit(name: str) -> Response:
     """Show the crawler traps of a harvest; test others, or keep them."""
-    with reading() as opened:
-        found = definition.show_harvest(opened, name)
+    found = read(definition.show_harvest, name)
 
-    def read() -> tuple[Sequence[TrapView], int]:
-        with reading() as opened:
-            present = definition.show_harvest(opened, name)
-        return present.traps, present.edition
+    def present() -> tuple[Sequence[TrapView], int]:
+        found = read(definition.show_harvest, name)
+        return found.traps, found.edition
 
-    def save(given: HarvestChange) -> None:
-        with transaction() as opened:
-            definition.change_harvest(opened, name, given)
-
-    form, report, is_saved = trap_forms.edit(read, HarvestChange, save)
+    form, report, is_saved = trap_forms.edit(present, HarvestChange, saving(definition.change_harvest, name))
     if is_saved:
         return done("The crawler traps were saved.", "harvests.show", name=found.name)
     status = 422 if form.has_problems else 200

@@ -15,7 +15,7 @@ from admin.harvests.dispatch.job_documents import DocumentLine
 from admin.models.errors import IllegalState, InvalidInput, NotFound
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import needs, page, reading
+from admin.web.page import needs, page, read, reading
 from admin.web.pages.jobs.job import BLUEPRINT
 
 _HEAD: Final = re.compile(r"\[[^\]]+\](?: \[[^\]]+\])+")
@@ -90,8 +90,7 @@ def crawl_log(number: int) -> Response:
 @needs(Right.READ)
 def document_file(number: int, offset: int) -> Response:
     """Return a document whole, as a download that no browser shows."""
-    with reading() as opened:
-        name, record = job_documents.document_record(opened, number, offset)
+    name, record = read(job_documents.document_record, number, offset)
 
     def pieces() -> Iterator[bytes]:
         with record:

@@ -19,7 +19,7 @@ from admin.models.transaction import Right
 from admin.web.charts import job_charts
 from admin.web.forms import Form
 from admin.web.limit_inputs import given_limits
-from admin.web.page import done, needs, page, reading, recent, transaction, visitor
+from admin.web.page import carry_out, done, needs, page, read, reading, recent, transaction, visitor
 from admin.web.scope_form import asked_about
 
 BLUEPRINT: Final = Blueprint("jobs", __name__, url_prefix="/jobs")
@@ -143,8 +143,7 @@ def edits_yaml(number: int) -> Response:
 @needs(Right.READ)
 def picture(number: int, picture: int) -> Response:
     """Return a small picture of a page; nothing in it can become active."""
-    with reading() as opened:
-        image = observations.picture_bytes(opened, number, picture)
+    image = read(observations.picture_bytes, number, picture)
     headers = {
         "Content-Security-Policy": _PICTURE_POLICY,
         "X-Content-Type-Options": "nosniff",
@@ -223,8 +222,7 @@ def scope(number: int) -> Response:
 @needs(Right.READ)
 def seeds(number: int) -> Response:
     """Return the job's seeds for download."""
-    with reading() as opened:
-        text = listing.job_seeds(opened, number)
+    text = read(listing.job_seeds, number)
     headers = {"Content-Disposition": f'attachment; filename="job-{number}-seeds.txt"'}
     return Response(text, content_type="text/plain; charset=utf-8", headers=headers)
 
@@ -250,8 +248,7 @@ def command(number: int) -> Response:
             steering.check_command(given)
             asked.append(given)
             return None
-        with transaction() as opened:
-            return steering.give_command(opened, number, given)
+        return carry_out(steering.give_command, number, given)
 
     result = form.run(give, JobCommandInput, _command_of)
     if asked:
@@ -273,8 +270,7 @@ def act(number: int, action: str) -> Response:
     """Resubmit, reject or cancel a job, or take a rejection back; ask first when it can't be undone."""
     reason = request.form.get("reason", "")[:1000]
     if action in _ACT_QUESTIONS and request.form.get("confirmed") != "yes":
-        with reading() as opened:
-            listing.show_job(opened, number)
+        read(listing.show_job, number)
         question = _ACT_QUESTIONS[action].format(number, number)
         fields = {"reason": reason} if reason else {}
         return page("jobs/confirm.html", number=number, question=question, fields=fields, label=action)

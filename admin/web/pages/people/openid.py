@@ -19,7 +19,7 @@ from admin.models.transaction import Right
 from admin.people.openid import CHALLENGE_SECONDS, Challenge, OpenIdRefused, Provider, ProviderIdentity
 from admin.people.openid_login import link_identity, log_in_by_openid
 from admin.web.forms import Form
-from admin.web.page import SESSION_COOKIE, done, login_is_not_needed, needs, page, site, transaction, visitor
+from admin.web.page import SESSION_COOKIE, carry_out, done, login_is_not_needed, needs, page, site, visitor
 from admin.web.pages.people.login import entered
 from admin.web.security import safe_target
 
@@ -78,8 +78,7 @@ def _linked(identity: ProviderIdentity, user_id: int) -> Response:
     found = site().find_visitor()
     if found is None or found.actor.user_id != user_id:
         raise OpenIdRefused("you are logged in as another user now; begin again at your profile")
-    with transaction() as opened:
-        link_identity(opened, identity)
+    carry_out(link_identity, identity)
     return done("You can log in by the provider now.", "profile.show")
 
 

@@ -14,7 +14,7 @@ from admin.people.openid_login import unlink_identity
 from admin.people.profile import ProfileChange, change_password, change_profile, show_profile
 from admin.people.users import UserView
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, site, transaction, visitor
+from admin.web.page import carry_out, done, needs, page, read, saving, site, transaction, visitor
 from admin.web.pages.people.login import entered
 
 BLUEPRINT: Final = Blueprint("profile", __name__, url_prefix="/profile")
@@ -25,21 +25,10 @@ _PASSWORDS: Final = ("present", "password", "repeated")
 @needs(Right.READ)
 def show() -> Response:
     """Show the own profile, and change it."""
-    with reading() as opened:
-        found = show_profile(opened)
+    found = read(show_profile)
     form = Form(_values(found))
-    if form.is_sent:
-
-        def save(given: ProfileChange) -> UserView:
-            with transaction() as opened:
-                return change_profile(opened, given)
-
-        def present() -> dict[str, Any]:
-            with reading() as opened:
-                return _values(show_profile(opened))
-
-        if form.run(save, ProfileChange, present=present) is not None:
-            return done("Your profile was saved.", "profile.show")
+    if form.is_saved_by(saving(change_profile), ProfileChange, present=lambda: _values(read(show_profile))):
+        return done("Your profile was saved.", "profile.show")
     status = 422 if form.has_problems else 200
     return page("profile/show.html", status, user=found, form=form)
 
@@ -74,8 +63,7 @@ def password() -> Response:
 @needs(Right.READ)
 def list_sessions() -> Response:
     """Show the own sessions, the last used one first."""
-    with reading() as opened:
-        found = sessions.list_sessions(opened)
+    found = read(sessions.list_sessions)
     return page("profile/sessions.html", sessions=found, own=visitor().session_id)
 
 
@@ -83,8 +71,7 @@ def list_sessions() -> Response:
 @needs(Right.READ)
 def end_session(id: str) -> Response:
     """End one of the own sessions."""
-    with transaction() as opened:
-        sessions.end_session(opened, id)
+    carry_out(sessions.end_session, id)
     return done("The session was ended.", "profile.sessions")
 
 
@@ -103,8 +90,7 @@ def end_others() -> Response:
 @needs(Right.READ)
 def unlink() -> Response:
     """Let the person no longer log in by OpenID Connect."""
-    with transaction() as opened:
-        unlink_identity(opened)
+    carry_out(unlink_identity)
     return done("You no longer log in by the provider.", "profile.show")
 
 

@@ -10,9 +10,9 @@ from werkzeug.wrappers import Response
 from admin.models.people_tables import Role
 from admin.models.transaction import RIGHTS, Right
 from admin.people import api_tokens
-from admin.people.api_tokens import ApiTokenMade, NewApiToken
+from admin.people.api_tokens import NewApiToken
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction, visitor
+from admin.web.page import carry_out, done, needs, page, read, saving, visitor
 
 BLUEPRINT: Final = Blueprint("tokens", __name__, url_prefix="/tokens")
 _DAYS: Final = 365
@@ -25,16 +25,10 @@ def index() -> Response:
     form = Form({"name": "", "role": visitor().actor.role, "days": _DAYS})
     made = None
     if form.is_sent:
-
-        def make(given: NewApiToken) -> ApiTokenMade:
-            with transaction() as opened:
-                return api_tokens.create_token(opened, given)
-
-        made = form.run(make, NewApiToken, _given)
+        made = form.run(saving(api_tokens.create_token), NewApiToken, _given)
         if made is not None:
             form.values["name"] = ""
-    with reading() as opened:
-        found = api_tokens.list_tokens(opened)
+    found = read(api_tokens.list_tokens)
     own = RIGHTS[visitor().actor.role]
     roles = [role for role in Role if RIGHTS[role] <= own]
     return page(
@@ -46,8 +40,7 @@ def index() -> Response:
 @needs(Right.READ)
 def revoke(number: int) -> Response:
     """Revoke one of the own tokens."""
-    with transaction() as opened:
-        api_tokens.revoke_token(opened, number)
+    carry_out(api_tokens.revoke_token, number)
     return done("The token was revoked.", "profile.tokens.index")
 
 

@@ -13,7 +13,7 @@ from admin.people import api_tokens, invitations, users
 from admin.people.invitations import NewInvitation, OneTimeLink
 from admin.people.users import NewUser, UserChange, UserView
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import carry_out, done, needs, page, read, reading, saving, transaction
 
 BLUEPRINT: Final = Blueprint("users", __name__, url_prefix="/users")
 _NUMBER: Final = "<int(max=9223372036854775807):number>"
@@ -33,12 +33,7 @@ def index() -> Response:
     form = Form({"role": Role.CURATOR})
     link = None
     if form.is_sent:
-
-        def make(given: NewInvitation) -> OneTimeLink:
-            with transaction() as opened:
-                return invitations.invite(opened, given)
-
-        link = form.run(make, NewInvitation)
+        link = form.run(saving(invitations.invite), NewInvitation)
     return _list(form, link)
 
 
@@ -47,14 +42,8 @@ def index() -> Response:
 def create() -> Response:
     """Make a user, and a link by which the person chooses a password."""
     form = Form({"name": "", "full_name": "", "email": "", "role": Role.READER, "zone": "UTC"})
-    if form.is_sent:
-
-        def make(given: NewUser) -> OneTimeLink:
-            with transaction() as opened:
-                return invitations.create_user(opened, given)
-
-        if (link := form.run(make, NewUser)) is not None:
-            return _list(Form({"role": Role.CURATOR}), link)
+    if form.is_sent and (link := form.run(saving(invitations.create_user), NewUser)) is not None:
+        return _list(Form({"role": Role.CURATOR}), link)
     return page("users/new.html", 422 if form.has_problems else 200, form=form, roles=list(Role))
 
 
@@ -62,21 +51,12 @@ def create() -> Response:
 @needs(Right.ADMINISTER)
 def show(name: str) -> Response:
     """Show a user with sessions and tokens, and change the user."""
-    with reading() as opened:
-        found = users.show_user(opened, name)
+    found = read(users.show_user, name)
     form = Form(_values(found))
-    if form.is_sent:
-
-        def save(given: UserChange) -> UserView:
-            with transaction() as opened:
-                return users.change_user(opened, name, given)
-
-        def present() -> dict[str, Any]:
-            with reading() as opened:
-                return _values(users.show_user(opened, name))
-
-        if form.run(save, UserChange, present=present) is not None:
-            return done(f"User {found.name} was saved.", "users.show", name=found.name)
+    if form.is_saved_by(
+        saving(users.change_user, name), UserChange, present=lambda: _values(read(users.show_user, name))
+    ):
+        return done(f"User {found.name} was saved.", "users.show", name=found.name)
     return _user(form, found.name)
 
 
@@ -105,8 +85,7 @@ def act(name: str, action: str) -> Response:
 @needs(Right.ADMINISTER)
 def revoke_token(name: str, number: int) -> Response:
     """Revoke an API token of a user."""
-    with transaction() as opened:
-        api_tokens.revoke_user_token(opened, name, number)
+    carry_out(api_tokens.revoke_user_token, name, number)
     return done("The token was revoked.", "users.show", name=name)
 
 
@@ -114,8 +93,7 @@ def revoke_token(name: str, number: int) -> Response:
 @needs(Right.ADMINISTER)
 def revoke_invitation(number: int) -> Response:
     """Revoke a link that was not used."""
-    with transaction() as opened:
-        invitations.revoke_invitation(opened, number)
+    carry_out(invitations.revoke_invitation, number)
     return done("The link was revoked.", "users.index")
 
 

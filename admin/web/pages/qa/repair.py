@@ -13,7 +13,7 @@ from admin.models.transaction import Right
 from admin.qa.reviewing import missed_urls, repairs, review
 from admin.qa.reviewing.missed_urls import MissRepair
 from admin.qa.reviewing.repairs import NewRepair
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import carry_out, done, needs, page, read, transaction
 from admin.web.pages.qa.session import BLUEPRINT
 
 
@@ -41,8 +41,7 @@ def start(number: int) -> Response:
 @needs(Right.OPERATE)
 def capture_by_hand(number: int, page_number: int) -> Response:
     """Open the page in the browser of a capture session."""
-    with transaction() as opened:
-        made = mends.capture_by_hand(opened, number, page_number, HandCapture())
+    made = carry_out(mends.capture_by_hand, number, page_number, HandCapture())
     text = "Capture the page here. It is judged again when the capture session has ended."
     return done(text, "capture.screen", number=made.capture_session, url=made.url)
 
@@ -76,14 +75,12 @@ def live(number: int) -> Response:
 @needs(Right.OPERATE)
 def stop(number: int) -> Response:
     """Stop a repair."""
-    with transaction() as opened:
-        repairs.stop(opened, number)
+    carry_out(repairs.stop, number)
     return done("The repair ends within seconds. What was captured stays.", "qa.show_repair", number=number)
 
 
 def _show(number: int, template: str) -> Response:
-    with reading() as opened:
-        found = repairs.show(opened, number)
+    found = read(repairs.show, number)
     is_over = found.state in OVER
     is_judged = all(part.score_after >= 0 for part in found.parts)
     return page(

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 from admin.models.transaction import Right
 from admin.qa import sessions
 from admin.qa.reviewing import report
-from admin.web.page import needs, reading, site, visitor
+from admin.web.page import needs, read, reading, site, visitor
 from admin.web.pages.qa.session import BLUEPRINT
 
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
@@ -21,8 +21,7 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; 
 @needs(Right.READ)
 def show(number: int) -> Response:
     """Return the report as one file, which can be printed, saved and handed over."""
-    with reading() as opened:
-        text = report.report_page(opened, number)
+    text = read(report.report_page, number)
     headers = {
         "Content-Security-Policy": _POLICY,
         "Content-Disposition": f'inline; filename="qa-{number}.html"',
@@ -36,8 +35,7 @@ def show(number: int) -> Response:
 def show_csv(number: int) -> Response:
     """Return all pages of the session as CSV, a part at a time."""
     database, actor = site().database, visitor().actor
-    with reading() as opened:
-        sessions.find(opened, number)
+    read(sessions.find, number)
 
     def pieces() -> Iterator[bytes]:
         after: str | None = None

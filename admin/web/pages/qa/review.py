@@ -24,7 +24,7 @@ from admin.qa.sessions import QaPageView
 from admin.viewing.links import page_link, viewer_origin
 from admin.viewing.origins import Origins
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, site, transaction
+from admin.web.page import carry_out, done, needs, page, read, reading, saving, site
 from admin.web.pages.qa.session import BLUEPRINT, asked_filter
 from admin.web.security import allow_frames
 from archive.dates import timestamp14
@@ -52,8 +52,7 @@ def show(number: int, page_number: int) -> Response:
 def begin(number: int) -> Response:
     """Go to the worst page of a filter; to the list when no page fulfils the filter."""
     chosen = asked_filter()
-    with reading() as opened:
-        first = review.first_page(opened, number, chosen)
+    first = read(review.first_page, number, chosen)
     if first is None:
         return redirect(url_for("qa.pages", number=number, **chosen.given()), 303)
     return redirect(url_for("qa.review", number=number, page_number=first, **chosen.given()), 303)
@@ -65,19 +64,18 @@ def decide(number: int, page_number: int) -> Response:
     """Take a decision, and go to the next page; a note stays on the page."""
     chosen, form = asked_filter(), Form({"note": "", "assigned_to": ""})
 
-    def save(given: PageRuling) -> QaPageView:
-        with transaction() as opened:
-            return decisions.decide(opened, number, page_number, given)
-
     names = ("ruling", "note", "assigned_to")
-    if form.run(save, PageRuling, lambda sent: {name: sent.get(name, "") for name in names}) is None:
+    if not form.is_saved_by(
+        saving(decisions.decide, number, page_number),
+        PageRuling,
+        lambda sent: {name: sent.get(name, "") for name in names},
+    ):
         return _show(number, page_number, form)
     ruling = request.form.get("ruling", "")
     given = chosen.given()
     if ruling == Ruling.NOTE:
         return done("The note was kept.", "qa.review", number=number, page_number=page_number, **given)
-    with reading() as opened:
-        _, following = review.neighbours(opened, number, page_number, chosen)
+    _, following = read(review.neighbours, number, page_number, chosen)
     text = f"{_DECIDED.get(Ruling(ruling), ruling)}: page {page_number}."
     if following is None:
         return done(f"{text} It was the last page of the list.", "qa.pages", number=number, **given)
@@ -88,8 +86,7 @@ def decide(number: int, page_number: int) -> Response:
 @needs(Right.OPERATE)
 def undo(number: int, page_number: int) -> Response:
     """Take the newest decision about a page back, and show the page."""
-    with transaction() as opened:
-        decisions.undo(opened, number, page_number)
+    carry_out(decisions.undo, number, page_number)
     given = asked_filter().given()
     return done("The decision was taken back.", "qa.review", number=number, page_number=page_number, **given)
 
@@ -117,8 +114,7 @@ def texts(number: int, page_number: int) -> Response:
 @needs(Right.READ)
 def replay_picture(number: int, page_number: int, name: str) -> Response:
     """Return a picture of the replay, or where the replay differs."""
-    with reading() as opened:
-        path = review.replay_picture(opened, number, page_number, name)
+    path = read(review.replay_picture, number, page_number, name)
     answer = send_file(path, "image/png", conditional=True, etag=False)
     answer.headers.update(_PICTURE_HEADERS)
     return answer
@@ -130,8 +126,7 @@ def captured_picture(number: int, page_number: int, name: str) -> Response:
     """Return a picture of the capture, drawn anew."""
     if name not in _PARTS:
         raise NotFound("picture of the capture", name[:100])
-    with reading() as opened:
-        found = review.captured_picture(opened, number, page_number, _PARTS[name][1])
+    found = read(review.captured_picture, number, page_number, _PARTS[name][1])
     return Response(found.data, content_type=found.media_type, headers=_PICTURE_HEADERS)
 
 

@@ -18,7 +18,7 @@ from admin.qa.reviewing import missed_urls, repairs, review
 from admin.qa.reviewing.review import PageFilter
 from admin.qa.sessions import NewQaSession, QaSessionView
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction, with_long_lists
+from admin.web.page import carry_out, done, needs, page, reading, transaction, with_long_lists
 
 BLUEPRINT: Final = Blueprint("qa", __name__, url_prefix="/qa")
 _TEXTS: Final = ("collection", "jobs", "sample", "urls")
@@ -93,8 +93,7 @@ def act(number: int, action: str) -> Response:
 @needs(Right.CURATE)
 def delete(number: int) -> Response:
     """Delete a session with its judgements."""
-    with transaction() as opened:
-        sessions.delete(opened, number)
+    carry_out(sessions.delete, number)
     return done(f"QA session {number} was deleted. Decisions about pages stay.", "qa.index")
 
 

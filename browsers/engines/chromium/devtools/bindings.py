@@ -7,12 +7,12 @@ JSON value and return a promise.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 from browsers.engines.binding_calls import ANSWER, BindingCalls
 from browsers.engines.chromium.devtools.connection import DevToolsSession
-from browsers.engines.chromium.devtools.frames import ChromiumFrame
+from browsers.engines.chromium.devtools.frames import WORLD_NAME, ChromiumFrame, FrameTree
 from browsers.engines.interface import Binding, InitScript, World
 
 _PREFIX: Final = "__ghostfleet_binding_"
@@ -46,10 +46,8 @@ class Bindings:
     def __init__(self, bindings: Sequence[Binding]) -> None:
         self._bindings = {_PREFIX + binding.name: binding for binding in bindings}
         self._calls = BindingCalls()
-
-    def __bool__(self) -> bool:
-        """Return whether there is any binding."""
-        return bool(self._bindings)
+        self._contexts: dict[tuple[str, int], str] = {}
+        """Frame of each execution context, by session. It is only known for windows with bindings."""
 
     @property
     def scripts(self) -> list[InitScript]:
@@ -66,8 +64,32 @@ class Bindings:
         """Return the protocol's names of the bindings of a world."""
         return [name for name, binding in self._bindings.items() if binding.world is world]
 
-    async def call(self, session: DevToolsSession, frame: ChromiumFrame, told: dict[str, Any]) -> None:
-        """Answer the event `Runtime.bindingCalled`."""
+    def enable(self, session: DevToolsSession) -> None:
+        """Let the documents of a session call the functions; do nothing without bindings."""
+        if self._bindings:
+            session.send("Runtime.enable")
+            for name in self.named(World.PAGE):
+                session.send("Runtime.addBinding", name=name)
+            for name in self.named(World.ISOLATED):
+                session.send("Runtime.addBinding", name=name, executionContextName=WORLD_NAME)
+
+    def handle(
+        self, session: DevToolsSession, method: str, params: Mapping[str, Any], frames: FrameTree
+    ) -> Coroutine[Any, Any, None] | None:
+        """Follow the events about execution contexts, and ignore all others. Return the answer to a call."""
+        match method:
+            case "Runtime.executionContextCreated":
+                context = params["context"]
+                self._contexts[session.id, context["id"]] = context.get("auxData", {}).get("frameId", "")
+            case "Runtime.executionContextDestroyed":
+                self._contexts.pop((session.id, params["executionContextId"]), None)
+            case "Runtime.bindingCalled":
+                caller = frames.get(self._contexts.get((session.id, params["executionContextId"]), ""))
+                if caller is not None:
+                    return self._call(session, caller, dict(params))
+        return None
+
+    async def _call(self, session: DevToolsSession, frame: ChromiumFrame, told: dict[str, Any]) -> None:
         answer = await self._calls.answer(frame, told["payload"], lambda _: self._bindings[told["name"]])
         if answer is not None:
             session.send(

@@ -171,6 +171,27 @@ class FrameTree:
         """Yield the frames, an outer one before its inner ones."""
         return iter(tuple(self._frames.values()))
 
+    @property
+    def outermost(self) -> ChromiumFrame:
+        """Return the main frame. Raises EngineLost before there is one."""
+        if self.main is None:
+            raise EngineLost("the window has no page yet")
+        return self.main
+
+    def handle(self, session: DevToolsSession, method: str, params: Mapping[str, Any]) -> None:
+        """Follow the events of a session about its frames, and ignore all others."""
+        match method:
+            case "Page.frameAttached":
+                self.attach(params["frameId"], params["parentFrameId"], session)
+            case "Page.frameNavigated":
+                self.navigated(params["frame"], session)
+            case "Page.navigatedWithinDocument":
+                if within := self.get(params["frameId"]):
+                    within.url = params["url"]
+            case "Page.frameDetached":
+                if params.get("reason") != "swap":
+                    self.remove(params["frameId"])
+
     def get(self, frame_id: str) -> ChromiumFrame | None:
         """Return the frame of this id; None when there is none."""
         return self._frames.get(frame_id)

@@ -42,7 +42,6 @@ _NET_ERROR: Final = re.compile(r"net::(ERR_[A-Z0-9_]+)")
 _CLOSE_SECONDS: Final = 10.0
 _MOST_ORIGINS: Final = 200
 """A context with data of more origins is not kept."""
-_PAGES: Final = frozenset(("page", "iframe"))
 _NO_BODIES: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": MAX_BODY}
 """The proxy keeps the bodies of answers, so that the browser need not."""
 
@@ -119,8 +118,6 @@ class ChromiumWindow:
         self._target = ""
         self._targets: dict[str, str] = {}
         """Target of each session."""
-        self._contexts: dict[tuple[str, int], str] = {}
-        """Frame of each execution context, by session. It is only known for windows with bindings."""
         self._loaded_loader = ""
         """The newest document that had its load event."""
         self._loaded = asyncio.Event()
@@ -196,12 +193,7 @@ class ChromiumWindow:
         self._http_login.prepare(session)
         if options.passes_by_service_workers:
             session.send("Network.setBypassServiceWorker", bypass=True)
-        if self._bindings:
-            session.send("Runtime.enable")
-            for name in self._bindings.named(World.PAGE):
-                session.send("Runtime.addBinding", name=name)
-            for name in self._bindings.named(World.ISOLATED):
-                session.send("Runtime.addBinding", name=name, executionContextName=WORLD_NAME)
+        self._bindings.enable(session)
         for script in (*self._bindings.scripts, *options.init_scripts):
             world = {"worldName": WORLD_NAME} if script.world is World.ISOLATED else {}
             session.send("Page.addScriptToEvaluateOnNewDocument", source=script.source, runImmediately=True, **world)
@@ -303,18 +295,9 @@ class ChromiumWindow:
             case "Page.windowOpen":
                 if len(self.popups) < MAX_POPUPS:
                     self.popups.append(params["url"])
-            case "Page.frameAttached":
-                self._frames.attach(params["frameId"], params["parentFrameId"], session)
             case "Page.frameNavigated":
-                frame = self._frames.navigated(params["frame"], session)
-                if frame.is_main:
+                if self._frames.navigated(params["frame"], session).is_main:
                     self._committed.set()
-            case "Page.navigatedWithinDocument":
-                if within := self._frames.get(params["frameId"]):
-                    within.url = params["url"]
-            case "Page.frameDetached":
-                if params.get("reason") != "swap":
-                    self._frames.remove(params["frameId"])
             case "Page.javascriptDialogOpening":
                 self._answer(session, params)
             case "Target.attachedToTarget":
@@ -331,15 +314,10 @@ class ChromiumWindow:
                 else:
                     self._requests.session_ended(session)
                     self._frames.remove_all_of(session)
-            case "Runtime.executionContextCreated":
-                context = params["context"]
-                self._contexts[session.id, context["id"]] = context.get("auxData", {}).get("frameId", "")
-            case "Runtime.executionContextDestroyed":
-                self._contexts.pop((session.id, params["executionContextId"]), None)
-            case "Runtime.bindingCalled":
-                caller = self._frames.get(self._contexts.get((session.id, params["executionContextId"]), ""))
-                if caller is not None:
-                    self._chores.begin(self._bindings.call(session, caller, dict(params)))
+            case _:
+                self._frames.handle(session, method, params)
+                if answer := self._bindings.handle(session, method, params, self._frames):
+                    self._chores.begin(answer)
 
     def _on_tree(self, session: DevToolsSession, answer: asyncio.Future[dict[str, Any]]) -> None:
         if not answer.cancelled() and answer.exception() is None:
@@ -356,9 +334,7 @@ class ChromiumWindow:
     @property
     def main_frame(self) -> ChromiumFrame:
         """Return the outermost frame."""
-        if self._frames.main is None:
-            raise EngineLost("the window has no page yet")
-        return self._frames.main
+        return self._frames.outermost
 
     @property
     def frames(self) -> Sequence[ChromiumFrame]:

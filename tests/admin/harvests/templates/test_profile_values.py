@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from admin.harvests.templates.profile_values import JobLimits, attribute_problems, profile_of
+from admin.harvests.templates.profile_values import JobLimits, profile_of
 from admin.harvests.templates.stock import DEFAULT_TEMPLATE, stock_text
 from admin.models.errors import InvalidInput
 from frontier.definition.job import JobError, Profile
@@ -70,21 +70,3 @@ def test_what_makes_no_profile_is_named() -> None:
         profile_of(TEXT, traps=["("])
     with pytest.raises(InvalidInput, match="the key hops is absent"):
         profile_of("scope: host\n")
-
-
-@pytest.mark.parametrize(
-    ("attributes", "fields"),
-    [
-        ({}, []),
-        ({"hops": 3, "visitor": "browser", "politeness.per_host": 4, "limits.host_pages": 9}, []),
-        ({"hops": -1}, ["attributes.hops"]),
-        ({"hop": 3}, ["attributes.hop"]),
-        ({"politeness.per_host": 99}, ["attributes.politeness.per_host"]),
-        ({"limits.bytes": 3}, ["attributes.limits.bytes"]),
-        ({"exclude": []}, ["attributes.exclude"]),
-        ({"politeness": 3, "politeness.per_host": 1}, ["attributes.politeness"]),
-        ({"a.b.c": 1}, ["attributes.a"]),
-    ],
-)
-def test_attributes_are_checked_when_a_configuration_is_saved(attributes: dict[str, Any], fields: list[str]) -> None:
-    assert [each.field for each in attribute_problems(attributes)] == fields

@@ -18,8 +18,8 @@ from typing import Final
 
 from publicsuffixlist import PublicSuffixList
 
-from admin.log_analysis.engine import AnalysisEngine, open_engine, quoted, require_engine
-from admin.log_analysis.intake_state import (
+from admin.log_analysis.columns.engine import AnalysisEngine, open_engine, quoted, require_engine
+from admin.log_analysis.columns.intake_state import (
     MOST_BROKEN_SHOWN,
     BrokenLine,
     IntakeState,
@@ -27,8 +27,8 @@ from admin.log_analysis.intake_state import (
     read_state,
     write_state,
 )
-from admin.log_analysis.line_columns import parse_sql
-from admin.log_analysis.log_blocks import BLOCK, LogBlock, LogReader, LogTrouble
+from admin.log_analysis.columns.line_columns import parse_sql
+from admin.log_analysis.columns.log_blocks import BLOCK, LogBlock, LogReader, LogTrouble
 from archive.dates import now_micros
 from archive.file_lock import lock_or_not
 from archive.files import make_folder

@@ -22,8 +22,8 @@ from typing import Any, Final
 
 from archive.capture import Body, Message
 from archive.http.chunked import dechunk
-from proxy.sessions import form_parts
-from proxy.sessions.secret_names import SecretNames
+from proxy.sessions.secrets import form_parts
+from proxy.sessions.secrets.secret_names import SecretNames
 
 REDACTED: Final = "redacted"
 _MARK: Final = REDACTED.encode()

@@ -21,8 +21,8 @@ from urllib.parse import parse_qsl, quote, quote_plus
 from archive.capture import Body, Message
 from archive.http.chunked import dechunk
 from archive.http.content_coding import decode
-from proxy.sessions import form_parts
-from proxy.sessions.redaction import Redaction
+from proxy.sessions.secrets import form_parts
+from proxy.sessions.secrets.redaction import Redaction
 
 SHORTEST: Final = 6
 """Characters of the shortest secret that is searched: a shorter one stands in many texts by chance."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from admin.log_analysis.log_blocks import LogTrouble
+from admin.log_analysis.columns.log_blocks import LogTrouble
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

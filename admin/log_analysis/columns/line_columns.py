@@ -16,8 +16,6 @@ LONG_URL: Final = 125
 """Characters; WCT's indicator counts URLs that are longer."""
 _COLUMNS: Final = 12
 _SHOWN: Final = 200
-_NAMES: Final = ("dns:", "whois:")
-"""Look-ups that Heritrix logs like URLs; its reports have them under these names in place of a host."""
 _TEXTS: Final = (
     *("application/xhtml+xml", "application/xml", "application/json", "application/javascript"),
     *("application/x-javascript", "application/ecmascript"),

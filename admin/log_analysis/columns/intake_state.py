@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from admin.log_analysis.line_columns import EDITION
-from admin.log_analysis.log_blocks import LogHead, LogTrouble
+from admin.log_analysis.columns.line_columns import EDITION
+from admin.log_analysis.columns.log_blocks import LogHead, LogTrouble
 from archive.dates import Micros
 from archive.files import replacement
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from admin.log_analysis.engine import AnalysisEngine, open_engine, quoted
-from admin.log_analysis.intake_state import IntakeState, read_state
-from admin.log_analysis.log_blocks import LogTrouble
+from admin.log_analysis.columns.engine import AnalysisEngine, open_engine, quoted
+from admin.log_analysis.columns.intake_state import IntakeState, read_state
+from admin.log_analysis.columns.log_blocks import LogTrouble
 
 _NO_LINES: Final = "has no lines yet; analyse its log first"
 
