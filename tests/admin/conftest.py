@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import shutil
+import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -70,8 +72,16 @@ def _kept_builder(rule: Rule, append_unknown: bool = True) -> _Builder:
 Rule._compile_builder = _kept_builder  # type: ignore[method-assign]
 
 
-# A client of HTTP reads the certificates of all authorities, which takes as long as a test.
-httpx._transports.default.create_ssl_context = functools.cache(httpx.create_ssl_context)
+_usual_tls: Final = functools.cache(httpx.create_ssl_context)
+
+
+def _kept_tls(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
+    """Return the TLS of a client of HTTP. Reading the certificates of all authorities takes as long as a test."""
+    is_usual = verify is True and cert is None and not os.environ.keys() & {"SSL_CERT_FILE", "SSL_CERT_DIR"}
+    return _usual_tls() if is_usual else httpx.create_ssl_context(verify, cert, trust_env)
+
+
+httpx._transports.default.create_ssl_context = _kept_tls
 
 
 @pytest.fixture(autouse=True)
