@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import os
 import shutil
-from collections.abc import Iterator
+import ssl
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, Final
 
+import httpx
 import pytest
 from argon2 import PasswordHasher
 from flask import Flask
 from jinja2.bccache import Bucket, BytecodeCache
 from support.admin.harvest_database import MovableClock, make_tables
+from support.admin.postgres_tables import PostgresTables
 from support.admin.site_users import CHEAP
+from support.processes.unsynced_disk import VARIABLES, unsynced
 from support.stores.postgres_server import PostgresServer
 from support.web.mail_receiver import MailReceiver
 from support.web.webhook_receiver import WebhookReceiver
+from werkzeug.routing import Rule
 
 from admin.models.database import Database
 from admin.people.passwords import PASSWORDS
@@ -41,6 +49,48 @@ class _CompiledTemplates(BytecodeCache):
 
 
 Flask.jinja_options = {**Flask.jinja_options, "bytecode_cache": _CompiledTemplates()}
+
+_Builder = Callable[..., tuple[str, str]]
+_compile_builder: Final = Rule._compile_builder
+_builders: Final[dict[Any, _Builder]] = {}
+
+
+def _kept_builder(rule: Rule, append_unknown: bool = True) -> _Builder:
+    """Return the function that builds addresses of a rule.
+
+    A site has hundreds of rules, and compiling their functions is most of the work of making a site. The function gets
+    the rule as an argument, so all sites of this process can share the function.
+    """
+    if rule.defaults:
+        return _compile_builder(rule, append_unknown)
+    key = (rule.rule, tuple(rule._trace), append_unknown)
+    if key not in _builders:
+        _builders[key] = _compile_builder(rule, append_unknown)
+    return _builders[key]
+
+
+Rule._compile_builder = _kept_builder  # type: ignore[method-assign]
+
+
+_usual_tls: Final = functools.cache(httpx.create_ssl_context)
+
+
+def _kept_tls(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
+    """Return the TLS of a client of HTTP. Reading the certificates of all authorities takes as long as a test."""
+    is_usual = verify is True and cert is None and not os.environ.keys() & {"SSL_CERT_FILE", "SSL_CERT_DIR"}
+    return _usual_tls() if is_usual else httpx.create_ssl_context(verify, cert, trust_env)
+
+
+httpx._transports.default.create_ssl_context = _kept_tls
+
+
+@pytest.fixture(autouse=True)
+def _unsynced(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Neither a test nor the processes of the program that the test starts wait for the disk."""
+    for name, value in VARIABLES.items():
+        monkeypatch.setenv(name, value)
+    with unsynced():
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -83,10 +133,11 @@ def sqlite_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_tables(postgres_server: PostgresServer) -> str:
-    """The name of a database of PostgreSQL with the tables and no rows, which tests copy."""
-    make_tables(postgres_server.url("tables"))
-    return "tables"
+def postgres_tables(postgres_server: PostgresServer) -> Iterator[PostgresTables]:
+    """A database of PostgreSQL with the tables and no rows, which tests use one after the other."""
+    tables = PostgresTables(postgres_server)
+    yield tables
+    tables.close()
 
 
 @pytest.fixture
@@ -96,12 +147,14 @@ def sqlite_url(tmp_path: Path, sqlite_tables: Path) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def tables_url(request: pytest.FixtureRequest) -> str:
+def tables_url(request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a database with the tables and no rows. A test that asks for it runs on both kinds."""
     if request.param == "sqlite":
-        return str(request.getfixturevalue("sqlite_url"))
-    server: PostgresServer = request.getfixturevalue("postgres_server")
-    return server.url(f"admin{next(_NUMBERS)}", template=request.getfixturevalue("postgres_tables"))
+        yield str(request.getfixturevalue("sqlite_url"))
+        return
+    tables: PostgresTables = request.getfixturevalue("postgres_tables")
+    yield tables.url()
+    tables.empty()
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from support.admin.harvesters import Admin
+from support.admin.postgres_tables import PostgresTables
 from support.origins.chain_site import ChainSite
-from support.stores.postgres_server import PostgresServer
 
 from admin.models.database import FILE_NAME
 from archive.settings.load import Settings, load
@@ -28,9 +28,8 @@ def settings(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.Mon
     if request.param == "sqlite":
         shutil.copy(request.getfixturevalue("sqlite_tables"), home / FILE_NAME)
     else:
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        name = f"harvester{next(_NUMBERS)}"
-        values["database.url"] = server.url(name, template=request.getfixturevalue("postgres_tables"))
+        tables: PostgresTables = request.getfixturevalue("postgres_tables")
+        values["database.url"] = tables.new(f"harvester{next(_NUMBERS)}")
         monkeypatch.setenv("GHOSTFLEET_DATABASE__URL", str(values["database.url"]))
     return load(values, environment={})
 

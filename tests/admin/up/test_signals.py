@@ -100,6 +100,7 @@ def test_a_second_ctrl_c_ends_crawls_at_once_and_loses_nothing(
         until(lambda: "a second Ctrl-C ends crawls at once" in command.errors, what="the hint", within=30)
         command.signal(signal.SIGINT)
         assert command.ended() == 130
+        site.let_go("/2")
         until(lambda: not processes_of(command.home), what="the end of a crawl that was killed", within=100)
     assert "Traceback" not in command.stderr
     with start_up(*flags(site)) as command:
@@ -107,7 +108,6 @@ def test_a_second_ctrl_c_ends_crawls_at_once_and_loses_nothing(
         ended = admin.ended(job)
         command.signal(signal.SIGTERM)
         assert command.ended() == 0
-    site.let_go("/2")
     admin.database.close()
     assert ended.status is JobStatus.FAILED
     assert "interrupted by shutdown of the harvester" in ended.harvest_error

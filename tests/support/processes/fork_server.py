@@ -36,6 +36,8 @@ from typing import Any, Final
 
 from setproctitle import getproctitle, setproctitle
 
+from support.processes import unsynced_disk
+
 _ROOT: Final = Path(__file__).resolve().parents[3]
 _PACKAGES: Final = ("archive", "dedupdb", "frontier", "proxy", "browsers", "admin")
 _MODULES: Final = (
@@ -281,6 +283,8 @@ def run(start: Start, paths: Sequence[str]) -> None:
     os.environ.clear()
     os.environ.update(start.environment)
     time.tzset()
+    if start.environment.items() >= unsynced_disk.VARIABLES.items():
+        unsynced_disk.install()
     sys.path[:] = [
         *([] if start.is_safe_path else [start.folder]),
         *filter(None, start.environment.get("PYTHONPATH", "").split(os.pathsep)),

@@ -255,8 +255,8 @@ def check_flat(database: Database, lines: int, limit: int) -> None:
     assert report.summary == "Nothing was changed: all domains of the list are there already."
 
 
-def test_an_upload_takes_flat_memory(domains: Database) -> None:
-    check_flat(domains, 10_000, 2_000_000)
+def test_an_upload_takes_flat_memory(sqlite_domains: Database) -> None:
+    check_flat(sqlite_domains, 10_000, 2_000_000)
 
 
 @pytest.mark.slow
