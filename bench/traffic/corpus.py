@@ -8,6 +8,7 @@ content, so that the files of one set are never duplicates of another set.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 from dataclasses import dataclass
 from typing import Final
@@ -84,11 +85,11 @@ def _text_pool(draw: random.Random) -> bytes:
     """Return random sentences with markup between them. The words follow Zipf's law, as in natural text."""
     letters = "etaoinshrdlucmfwypvbgkqjxz"
     words = ["".join(draw.choices(letters, range(26, 0, -1), k=draw.randint(2, 10))) for _ in range(4000)]
-    weights = [1 / rank for rank in range(1, len(words) + 1)]
+    cumulative = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
     out: list[str] = []
     length = 0
     while length < _POOL_BYTES:
-        sentence = " ".join(draw.choices(words, weights, k=draw.randint(6, 24)))
+        sentence = " ".join(draw.choices(words, cum_weights=cumulative, k=draw.randint(6, 24)))
         out.append(f'<p class="text" id="{words[draw.randrange(4000)]}">{sentence}.</p>\n')
         length += len(out[-1])
     return "".join(out).encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import ssl
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,10 +58,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     with RawOrigin(ADDRESS) as plain, RawOrigin(ADDRESS, tls=tls) as secure:
         origins: dict[Route, RawOrigin] = {"plain": plain, "connect": secure, "absolute": secure}
         proxy = RunningProxy(folder / "home", {"proxy.upstream_ca": folder / "ca.pem"})
-        with proxy:
-            replies = {
-                (odd.name, route): _ask(proxy, origins[route], odd, route) for odd in RESPONSES for route in ROUTES
-            }
+        asked = [(odd, route) for odd in RESPONSES for route in ROUTES]
+        with proxy, ThreadPoolExecutor(8) as clients:
+            found = clients.map(lambda pair: _ask(proxy, origins[pair[1]], *pair), asked)
+            replies = {(odd.name, route): reply for (odd, route), reply in zip(asked, found, strict=True)}
         yield Run(replies, origins, proxy.records(), proxy)
 
 

@@ -51,7 +51,8 @@ def test_a_worker_joins_by_the_jobs_name_and_a_relative_log_folder_is_its_own(
         command += ["--proxy", fleet.proxy.ready["proxy"], "--control", fleet.proxy.ready["controls"][0]]
         return subprocess.run(
             [sys.executable, "-m", "admin.cli", *command],
-            env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path, capture_output=True, text=True, timeout=100,
+            env={**os.environ, **settings.for_child(), "PYTHONPATH": str(ROOT)},
+            cwd=tmp_path, capture_output=True, text=True, timeout=100,
         )  # fmt: skip
 
     unknown, known = worker("j3"), worker("j2")

@@ -279,7 +279,7 @@ def test_an_embed_that_never_ends_is_fetched_once(
     fleet: Fleet, redis_url: str, origin: RawOrigin, is_silent: bool
 ) -> None:
     """T27: it was fetched four times, 60 seconds each."""
-    settings = quick(fleet, browsers__embed_seconds=0.5)
+    settings = quick(fleet, browsers__embed_seconds=0.5, browsers__close_seconds=1)
     frontier = opened(settings, redis_url, [origin.url("/")], robots="ignore")
     origin.script("/", page("<img src=/endless><a href=/next>"))
     head = Send(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n")

@@ -25,6 +25,7 @@ DELAY = 0.25
 SETTINGS = {
     "proxy.host_delay": {"*.slow.test": DELAY, "*.never.test": 3600},
     "proxy.host_delay_wait_seconds": 30,
+    "proxy.drain_seconds": 0.5,  # for the request that still waits at the end of a test
     "proxy.resolve": {"*.test": ADDRESS},
 }
 
