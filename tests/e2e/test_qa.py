@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ from support.browsers.recorded_window import ended, recording, steered
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 from support.qa.alarm_site import CAUSES, Cause, answer
+from support.qa.crawled_home import Crawled
 from support.web.site_server import RunningSite, running_site
 
 from admin.models.database import open_database
@@ -38,14 +36,15 @@ from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.schema import CAPTURES, open_engine
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
-FEW = [cause for cause in CAUSES if cause.name in ("consent", "sub-pixel", "variant")]
+FEW = [cause for cause in CAUSES if cause.name in ("consent", "variant")]
+ENVIRONMENT = {"GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true", "GHOSTFLEET_QA__PROCESS_SECONDS": "0.2"}
 SECONDS = 400.0
 
 
 def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         our_command(*arguments, "--home", str(home)),
-        env={**source_environment(), "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true"},
+        env={**source_environment(), **ENVIRONMENT},
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -64,27 +63,6 @@ def alarm_site(causes: Sequence[Cause]) -> Iterator[tuple[RoutedSite, str]]:
 
     with RoutedSite(routes) as site:
         yield site, site.url("").rstrip("/")
-
-
-@dataclass(frozen=True)
-class Crawled:
-    """A site that runs, and the home of its crawl, of which each test has a copy."""
-
-    url: str
-    _home: Path
-
-    def copy(self, home: Path) -> str:
-        """Copy the home into an empty folder, and return the address of the site.
-
-        The finished files of the collection are linked: the indexer would read a sidecar with another inode anew.
-        """
-        shutil.copytree(self._home, home, copy_function=_copy, dirs_exist_ok=True)
-        return self.url
-
-
-def _copy(source: str, target: str) -> None:
-    is_finished = source.endswith((".cdxj", ".warc.gz"))
-    (os.link if is_finished else shutil.copy2)(source, target)
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +135,7 @@ def damaged_resources(page: QaPageView) -> list[Any]:
 def qa_process(home: Path) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         our_command("qa", "work", "--home", str(home)),
-        env={**source_environment(), "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true"},
+        env={**source_environment(), **ENVIRONMENT},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -258,7 +236,7 @@ def test_a_killed_session_goes_on_where_it_was(home: Path, few_causes: Crawled) 
         for page in row.rows:
             page.taken_until = 1 if page.state is QaPageState.TAKEN else page.taken_until
     with qa_process(home):
-        until(lambda: count(QaPageState.JUDGED) == 7, what="all judgements", within=SECONDS)
+        until(lambda: count(QaPageState.JUDGED) == 1 + 2 * len(FEW), what="all judgements", within=SECONDS)
     again = {page.url: page.judged for page in pages(home, number).values()}
     assert {url: again[url] for url in kept} == kept, "nothing is judged twice"
     database.close()
