@@ -37,7 +37,11 @@ from dedupdb.captures.schema import CAPTURES, open_engine
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 FEW = [cause for cause in CAUSES if cause.name in ("consent", "variant")]
-ENVIRONMENT = {"GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true", "GHOSTFLEET_QA__PROCESS_SECONDS": "0.2"}
+ENVIRONMENT = {
+    "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true",
+    "GHOSTFLEET_FRONTIER__PER_HOST": "2",
+    "GHOSTFLEET_QA__PROCESS_SECONDS": "0.2",
+}
 SECONDS = 400.0
 
 
@@ -182,7 +186,7 @@ def test_a_page_that_was_captured_by_hand_is_judged_again(home: Path, few_causes
         return found is not None and found.score_after >= 0
 
     with qa_process(home):
-        until(mended, what="the second judgement", within=SECONDS)
+        until(mended, what="the second judgement", within=SECONDS, every=0.2)
     found = pages(home, bad.session_id)[bad.url].repair
     assert found is not None
     assert (found.why, found.score_before, found.score_after) == ("", bad.score, 100)
@@ -338,7 +342,9 @@ def mended(home: Path, session: int) -> repairs.RepairDetails:
             return repairs.show(reading, repair)
 
     with qa_process(home):
-        until(lambda: all(part.score_after >= 0 for part in after().parts), what="the repair", within=SECONDS)
+        until(
+            lambda: all(part.score_after >= 0 for part in after().parts), what="the repair", within=SECONDS, every=0.2
+        )
     found = after()
     database.close()
     return found

@@ -60,6 +60,7 @@ def environment(**more: str) -> dict[str, str]:
     return {
         **source_environment(),
         "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true",
+        "GHOSTFLEET_FRONTIER__PER_HOST": "2",
         "GHOSTFLEET_QA__PAGE_SECONDS": "60",
         "GHOSTFLEET_QA__PROCESS_SECONDS": "0.2",
         **more,
@@ -188,8 +189,9 @@ def test_a_stop_ends_the_visit_of_a_page_that_hangs_and_the_session_goes_on_late
         if way == "command":
             with database.transaction(QA) as transaction:
                 sessions.resume(transaction, number)
-        with subprocess.Popen(command, env=environment(**BRIEF), stderr=subprocess.DEVNULL) as process:
-            until(lambda: state(database, number) is QaState.DONE, what="all judgements", within=SECONDS)
+        briefer = environment(GHOSTFLEET_QA__PAGE_SECONDS="10", GHOSTFLEET_BROWSERS__LOAD_SECONDS="3")
+        with subprocess.Popen(command, env=briefer, stderr=subprocess.DEVNULL) as process:
+            until(lambda: state(database, number) is QaState.DONE, what="all judgements", within=SECONDS, every=0.2)
             process.send_signal(signal.SIGTERM)
             process.wait(60)
         after = judged(home, number)
@@ -271,7 +273,9 @@ def test_what_readers_missed_is_captured_by_a_repair_and_judged(home: Path, days
                 return repairs.show(reading, number).parts
 
         with working(home, tmp_path / "log"):
-            until(lambda: all(part.score_after >= 0 for part in parts()), what="the judgement", within=SECONDS)
+            until(
+                lambda: all(part.score_after >= 0 for part in parts()), what="the judgement", within=SECONDS, every=0.2
+            )
         with database.reading(QA) as reading:
             assert missed_urls.list_missed(reading, NAME).items == []
         found = {part.url: (part.score_after, [each["why"] for each in part.outcomes]) for part in parts()}
