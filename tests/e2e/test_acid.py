@@ -1,4 +1,7 @@
-"""The eighteen boxes of the acid test are blue at the site, and in a replay that asks the network for nothing."""
+"""The eighteen boxes of the acid test are blue at the site, and in a replay that asks the network for nothing.
+
+The short form is test_a_few_features_are_captured_and_replayed in tests/site.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,7 @@ async def blue(trusted: Sequence[str], proxy: str = "", resolve: dict[str, str] 
         return found
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_all_boxes_are_blue_live_and_in_the_replay(tmp_path: Path) -> None:
     redis_server()

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 from support.browsers.finished_crawl import Harvest
-from support.browsers.garden_crawl import fetched, without_fragment
+from support.browsers.garden_crawl import COLLECTION, captures, fetched, without_fragment
 from support.processes.machine_needs import chromium
 
 from admin.demo.garden import GardenSite
@@ -42,6 +42,16 @@ def test_every_url_that_a_bare_browser_asks_for_is_in_the_index(
 
     assert url in asked
     assert asked - kept == set()
+
+
+def test_every_page_was_shown_and_what_pages_fetched_was_not_visited_again(harvest: Harvest) -> None:
+    shown = {capture.url.removeprefix("urn:pageinfo:") for capture in captures(harvest.home)}
+    (log,) = (harvest.home / "collections" / COLLECTION / "jobs").glob("*/crawl.log")
+
+    lines = [line.split() for line in log.read_text("utf-8").splitlines()]
+
+    assert len(shown & set(GardenSite.urls())) >= len(GardenSite.urls()) - 2
+    assert [line[3] for line in lines if line[3].endswith(("garden.css", "leaf.svg")) and line[4][-1:] != "E"] == []
 
 
 def asked_by(browser: Browser, url: str) -> set[str]:

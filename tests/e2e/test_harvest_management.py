@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
@@ -69,9 +68,8 @@ class Person:
         self.tab.get_by_role("button", name=name, exact=True).click()
 
     def told(self, path: str, **query: Any) -> Any:
-        cookies = {each["name"]: each["value"] for each in self.tab.context.cookies()}
-        answer = httpx.get(f"{self.address}/api/v1{path}", params=query, cookies=cookies, timeout=30)
-        assert answer.status_code == 200, answer.text
+        answer = self.tab.request.get(f"{self.address}/api/v1{path}", params=query)
+        assert answer.status == 200, answer.text()
         return answer.json()
 
     def jobs(self, **query: Any) -> list[dict[str, Any]]:
@@ -85,7 +83,7 @@ class Person:
             jobs = [job for job in self.jobs() if job["harvest_name"] == harvest and job["run_number"] == run]
             return next((job for job in jobs if job["status"] == status), None)
 
-        return until(found, what=f"a job of {harvest}, run {run}, to be {status}", within=150)
+        return until(found, what=f"a job of {harvest}, run {run}, to be {status}", within=150, every=0.2)
 
 
 @pytest.mark.timeout(900)
@@ -112,18 +110,21 @@ def test_a_person_harvests_many_domains_and_sees_a_page_in_replay(
 
         first = person.job_in("hourly news", "STARTED", 0)
         watch_pause_and_resume(person, first["id"])
+        sites.hurry()
         snapshot = person.job_in("everything", "DONE", 0)
         first = person.job_in("hourly news", "DONE", 0)
+        sites.dawdle()
         clock.write_text(str(HOUR + 60))
 
         second = person.job_in("hourly news", "STARTED", 1)
-        until(lambda: person.told(f"/jobs/{second['id']}")["objects"] >= 3, what="some objects", within=60)
+        until(lambda: person.told(f"/jobs/{second['id']}")["objects"] >= 3, what="some objects", within=60, every=0.2)
         harvester = pid_of(person, second["harvester"])
         os.kill(harvester, signal.SIGKILL)
+        sites.hurry()
         failed = person.job_in("hourly news", "FAILED", 1)
         assert "interrupted" in failed["harvest_error"]
         again = resubmit(person, failed["id"])
-        done = until(lambda: ended(person, again), what="the resubmitted job to end", within=150)
+        done = until(lambda: ended(person, again), what="the resubmitted job to end", within=150, every=0.2)
         assert (done["status"], done["resubmission_of_id"]) == ("DONE", failed["id"])
 
         for number in (first["id"], snapshot["id"], failed["id"], done["id"]):

@@ -1,4 +1,7 @@
-"""Promise 3: a proxy, a worker or a browser killed with -9 in mid-crawl costs a second visit, never a page."""
+"""Promise 3: a proxy, a worker or a browser killed with -9 in mid-crawl costs a second visit, never a page.
+
+The short forms are test_killed_in_mid_visit.py and test_kill_campaign.py.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ from admin.demo.garden import GardenSite
 from archive.warc.upkeep.check import check
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("visitor", "further"),
     [
         ("plain", ()),
-        # Its short form is test_killed_in_mid_visit.py.
-        pytest.param("browser", (("--remote-debugging-pipe",),), marks=(pytest.mark.browser, pytest.mark.slow)),
+        pytest.param("browser", (("--remote-debugging-pipe",),), marks=pytest.mark.browser),
     ],
     ids=["crawlers", "ghosts"],
 )

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import delete, select
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
+from support.qa.crawled_home import Crawled
 
 from admin.collections.reader_misses import MissCollector
 from admin.models.database import Database, open_database
@@ -31,6 +32,12 @@ from dedupdb.captures.schema import CAPTURES, open_engine
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 SECONDS = 300.0
 NAME = "days"
+BRIEF = {
+    "GHOSTFLEET_QA__PAGE_SECONDS": "15",
+    "GHOSTFLEET_BROWSERS__LOAD_SECONDS": "5",
+    "GHOSTFLEET_BROWSERS__SETTLE_MAX_SECONDS": "5",
+}
+"""Times after which a page that misbehaves is left."""
 _HANGS = "<script src=/whole.js></script><script>if (!window.whole) for (;;) ;</script>"
 _ASKS = """<script src=/whole.js></script><script>
 let n = 0;
@@ -40,6 +47,7 @@ if (!window.whole) for (let i = 0; i < 8; i++) ask();
 PAGES = {
     "good": "<p>A good page.",
     "better": "<p>Another good page.",
+    "best": "<p>A third good page.",
     "hangs": f"<p>A page that hangs.{_HANGS}",
     "asks": f"<p>A page that asks.{_ASKS}",
     "tall": "<style>p{height:30px;margin:0}</style>" + "".join(f"<p>row {number}" for number in range(1000)),
@@ -52,7 +60,9 @@ def environment(**more: str) -> dict[str, str]:
     return {
         **source_environment(),
         "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true",
+        "GHOSTFLEET_FRONTIER__PER_HOST": "2",
         "GHOSTFLEET_QA__PAGE_SECONDS": "60",
+        "GHOSTFLEET_QA__PROCESS_SECONDS": "0.2",
         **more,
     }
 
@@ -86,6 +96,14 @@ def captured(home: Path, *names: str, **settings: str) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def days(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
+    """Two good pages, and two that misbehave in replay."""
+    home = tmp_path_factory.mktemp("days") / "home"
+    with captured(home, "good", "best", "hangs", "asks") as url:
+        yield Crawled(url, home)
+
+
 def judged(home: Path, session: int = 1) -> Mapping[str, QaPageView]:
     """Return the judged pages by the last part of their URL."""
     with opened(home) as database, database.reading(QA) as reading:
@@ -116,26 +134,37 @@ def kinds(page: QaPageView) -> set[str]:
     return {str(reason["kind"]) for reason in page.reasons}
 
 
-def test_pages_that_misbehave_in_replay_are_judged_in_time_and_named(home: Path) -> None:
-    with captured(home, *PAGES):
-        pass
-    done = run(home, "qa", "run", NAME, "--workers", "2", GHOSTFLEET_QA__PAGE_SECONDS="15")
+def test_pages_that_misbehave_in_replay_are_judged_in_time_and_named(home: Path, days: Crawled) -> None:
+    days.copy(home)
+    done = run(home, "qa", "run", NAME, "--workers", "2", **BRIEF)
     found = judged(home)
-    assert set(found) == {"", *PAGES}, done.stderr
+    assert set(found) == {"", "good", "best", "hangs", "asks"}, done.stderr
     assert all(page.state is QaPageState.JUDGED for page in found.values()), found
     assert found["good"].score == 100, done.stdout
-    assert kinds(found["tall"]) | kinds(found["long"]) <= {"hangs"}, "a slow machine may need more than 15 seconds"
     assert "hangs" in kinds(found["hangs"])
     assert "missing-script" in kinds(found["asks"])
 
 
-@pytest.mark.parametrize("way", ["command", pytest.param("signal", marks=pytest.mark.slow)])
-def test_a_stop_ends_the_visit_of_a_page_that_hangs_and_the_session_goes_on_later(home: Path, way: str) -> None:
-    with captured(home, "hangs", "good"):
+@pytest.mark.slow
+def test_pages_that_are_large_are_judged_in_time(home: Path) -> None:
+    with captured(home, "tall", "long"):
         pass
+    done = run(home, "qa", "run", NAME, "--workers", "2", GHOSTFLEET_QA__PAGE_SECONDS="15")
+    found = judged(home)
+    assert set(found) == {"", "tall", "long"}, done.stderr
+    assert all(page.state is QaPageState.JUDGED for page in found.values()), found
+    assert kinds(found["tall"]) | kinds(found["long"]) <= {"hangs"}, "a slow machine may need more than 15 seconds"
+
+
+@pytest.mark.parametrize("way", ["command", pytest.param("signal", marks=pytest.mark.slow)])
+def test_a_stop_ends_the_visit_of_a_page_that_hangs_and_the_session_goes_on_later(
+    home: Path, days: Crawled, way: str
+) -> None:
+    url = days.copy(home)
     with opened(home) as database:
         with database.transaction(QA) as transaction:
-            number = sessions.start(transaction, NewQaSession(collection=NAME)).id
+            wanted = [f"{url}/", f"{url}/hangs", f"{url}/good"]
+            number = sessions.start(transaction, NewQaSession(collection=NAME, urls=wanted)).id
         command = our_command("qa", "work", "--home", str(home))
         slow = environment(GHOSTFLEET_QA__PAGE_SECONDS="600", GHOSTFLEET_BROWSERS__LOAD_SECONDS="500")
         with subprocess.Popen(command, env=slow, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
@@ -160,10 +189,9 @@ def test_a_stop_ends_the_visit_of_a_page_that_hangs_and_the_session_goes_on_late
         if way == "command":
             with database.transaction(QA) as transaction:
                 sessions.resume(transaction, number)
-        with subprocess.Popen(
-            command, env=environment(GHOSTFLEET_QA__PAGE_SECONDS="15"), stderr=subprocess.DEVNULL
-        ) as process:
-            until(lambda: state(database, number) is QaState.DONE, what="all judgements", within=SECONDS)
+        briefer = environment(GHOSTFLEET_QA__PAGE_SECONDS="10", GHOSTFLEET_BROWSERS__LOAD_SECONDS="3")
+        with subprocess.Popen(command, env=briefer, stderr=subprocess.DEVNULL) as process:
+            until(lambda: state(database, number) is QaState.DONE, what="all judgements", within=SECONDS, every=0.2)
             process.send_signal(signal.SIGTERM)
             process.wait(60)
         after = judged(home, number)
@@ -230,8 +258,9 @@ def test_two_sessions_at_once_judge_moved_files_although_a_browser_is_killed(hom
         )
 
 
-def test_what_readers_missed_is_captured_by_a_repair_and_judged(home: Path, tmp_path: Path) -> None:
-    with captured(home, "asks") as url, opened(home) as database:
+def test_what_readers_missed_is_captured_by_a_repair_and_judged(home: Path, days: Crawled, tmp_path: Path) -> None:
+    url = days.copy(home)
+    with opened(home) as database:
         collector = MissCollector(load({"home": str(home), "view.collect_misses": True}, environment={}))
         collector.note(NAME, f"{url}/whole.js", f"{url}/asks")
         collector.note(NAME, f"{url}/better", "")
@@ -244,16 +273,17 @@ def test_what_readers_missed_is_captured_by_a_repair_and_judged(home: Path, tmp_
                 return repairs.show(reading, number).parts
 
         with working(home, tmp_path / "log"):
-            until(lambda: all(part.score_after >= 0 for part in parts()), what="the judgement", within=SECONDS)
+            until(
+                lambda: all(part.score_after >= 0 for part in parts()), what="the judgement", within=SECONDS, every=0.2
+            )
         with database.reading(QA) as reading:
             assert missed_urls.list_missed(reading, NAME).items == []
         found = {part.url: (part.score_after, [each["why"] for each in part.outcomes]) for part in parts()}
         assert found == dict.fromkeys((f"{url}/asks", f"{url}/better"), (100, [""]))
 
 
-def test_a_damaged_record_is_named_and_the_other_pages_are_judged(home: Path) -> None:
-    with captured(home, "good", "better") as url:
-        pass
+def test_a_damaged_record_is_named_and_the_other_pages_are_judged(home: Path, days: Crawled) -> None:
+    url = days.copy(home)
     settings = load({"home": str(home)}, environment={})
     engine = open_engine(settings.database_url)
     with engine.begin() as connection:
@@ -262,16 +292,17 @@ def test_a_damaged_record_is_named_and_the_other_pages_are_judged(home: Path) ->
         )
         ((name, offset, length),) = connection.execute(wanted).all()
     engine.dispose()
-    with (settings.archive_dir(NAME) / Path(name).name).open("r+b") as file:
-        file.seek(offset + length // 2)
-        file.write(b"\xff" * (length // 4))
-    run(home, "qa", "run", NAME, "--workers", "2")
+    damaged = settings.archive_dir(NAME) / Path(name).name
+    content = bytearray(damaged.read_bytes())
+    content[offset + length // 2 : offset + length // 2 + length // 4] = b"\xff" * (length // 4)
+    damaged.unlink()  # the file belongs to the other tests, too
+    damaged.write_bytes(content)
+    (home / "pages.txt").write_text(f"{url}/\n{url}/good\n{url}/best\n", "utf-8")
+    run(home, "qa", "run", NAME, "--workers", "2", "--pages", str(home / "pages.txt"))
     found = judged(home)
-    assert {name: page.state for name, page in found.items()} == dict.fromkeys(
-        ("", "good", "better"), QaPageState.JUDGED
-    )
+    assert {name: page.state for name, page in found.items()} == dict.fromkeys(("", "good", "best"), QaPageState.JUDGED)
     assert "page-missing" in kinds(found["good"])
-    assert found[""].score == found["better"].score == 100
+    assert found[""].score == found["best"].score == 100
 
 
 @pytest.fixture

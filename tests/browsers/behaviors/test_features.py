@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import batched
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +14,7 @@ from support.browsers.behavior_site import PAGES, Feature, FeatureSite
 from support.browsers.visits import Fleet
 
 from browsers.ghosts.ghost import Ghost
+from browsers.visit import Visit, VisitOrder
 
 pytestmark = pytest.mark.browser
 
@@ -30,6 +33,9 @@ QUICK = frozenset(
 )
 """Pages of each kind of behaviour; the others, which vary a kind, run with --slow."""
 assert set(FEATURES) > QUICK
+AT_ONCE = 2
+EACH = 5
+"""Pages of one test, which are visited two at a time, as a worker does."""
 LIMITS: dict[str, Any] = {"page_seconds": 90, "load_seconds": 15, "close_seconds": 20, "sandbox": False}
 
 
@@ -46,22 +52,40 @@ def ghost(_fleet: Fleet) -> Iterator[Ghost]:
     visitor.close()
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FEATURES]
-)
-def test_a_visit_fetches_what_stands_behind_the_feature(
-    ghost: Ghost, fleet: Fleet, site: FeatureSite, name: str
+def groups() -> list[Any]:
+    """Return the pages in groups, those of the normal suite first."""
+    chosen = [(sorted(QUICK), ()), (sorted(set(FEATURES) - QUICK), (pytest.mark.slow,))]
+    return [
+        pytest.param(group, id=f"{group[0]} to {group[-1]}", marks=marks)
+        for names, marks in chosen
+        for group in batched(names, EACH)
+    ]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("names", groups())
+def test_visits_fetch_what_stands_behind_the_features(
+    ghost: Ghost, fleet: Fleet, site: FeatureSite, names: Sequence[str]
 ) -> None:
-    feature = Feature.read(name)
-    order = fleet.order(site.url(f"/{name}.html"))
+    orders = {name: fleet.order(site.url(f"/{name}.html")) for name in names}
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        visits = dict(zip(orders, threads.map(ghost.visit, orders.values()), strict=True))
 
-    visit = ghost.visit(order)
+    wrong = {name: lacking(fleet, site, orders[name], visit) for name, visit in visits.items()}
+    assert {name: lacks for name, lacks in wrong.items() if lacks} == {}
 
+
+def lacking(fleet: Fleet, site: FeatureSite, order: VisitOrder, visit: Visit) -> dict[str, Any]:
+    """Return what a visit did not do and what the visit did wrongly, with the outcomes of its behaviours."""
+    feature = Feature.read(urlsplit(order.url).path.removeprefix("/").removesuffix(".html"))
     kept = fleet.proxy.records(order.collection)
     paths = {urlsplit(record.url).path for record in kept.kinds("response", "revisit")}
     (info,) = kept.of(f"urn:pageinfo:{order.url}")
-    outcomes = json.loads(info.block)["behaviors"]
-    assert set(feature.expects) - paths == set(), outcomes
-    assert set(feature.forbids) & paths == set(), outcomes
-    assert {site.url(path) for path in feature.links} - {link.url for link in visit.links} == set()
-    assert json.loads(info.block)["finalUrl"] == order.url
+    told = json.loads(info.block)
+    found = {
+        "not fetched": set(feature.expects) - paths,
+        "forbidden": set(feature.forbids) & paths,
+        "no links": {site.url(path) for path in feature.links} - {link.url for link in visit.links},
+        "other page": {told["finalUrl"]} - {order.url},
+    }
+    return {**found, "outcomes": told["behaviors"]} if any(found.values()) else {}

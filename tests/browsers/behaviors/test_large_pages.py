@@ -26,10 +26,13 @@ document.querySelectorAll('div').forEach(each => watcher.observe(each));
 PARAGRAPH = "the pond is full of newts and the newts are full of ponds " * 4
 
 
-def test_a_page_of_300000_pixels_is_scrolled_to_its_end(patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
-    parts = "".join(f"<div data-at={at} style='height:1000px'>Part {at}</div>" for at in range(300))
+@pytest.mark.parametrize("count", [100, pytest.param(300, marks=pytest.mark.slow)])
+def test_a_page_of_many_thousand_pixels_is_scrolled_to_its_end(
+    patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin, count: int
+) -> None:
+    parts = "".join(f"<div data-at={at} style='height:1000px'>Part {at}</div>" for at in range(count))
     origin.script("/", page(f"{parts}{WATCHER}"))
-    names = [f"/seen-{at}.png" for at in range(49, 300, 50)]
+    names = [f"/seen-{at}.png" for at in range(49, count, 50)]
     for name in names:
         origin.script(name, document(png(name, (8, 8)), "image/png"))
     order = fleet.order(origin.url("/"))

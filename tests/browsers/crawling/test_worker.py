@@ -58,27 +58,6 @@ def test_a_plain_harvest_visits_every_page_once(fleet: Fleet, redis_url: str, ga
 
 
 @pytest.mark.browser
-def test_ghosts_harvest_a_whole_site_and_fetch_nothing_beside_their_pages(
-    fleet: Fleet, redis_url: str, garden: GardenSite
-) -> None:
-    settings = quick(fleet, frontier__max_crawl_delay_seconds=0, browsers__scroll_seconds=5, browsers__sandbox=False)
-    frontier = opened(settings, redis_url, ["http://www.garden.test/"], visitor="browser")
-    log_dir = fleet.home / "logs" / frontier.job.collection
-
-    tally = harvest(settings, fleet, redis_url, concurrency=2, log_dir=str(log_dir))
-
-    kept = fleet.proxy.records(frontier.job.collection)
-    assert tally.visits["browser"] >= len(garden.urls())
-    rendered = [url for url in garden.urls() if url.startswith("http://") and kept.of(f"urn:pageinfo:{url}")]
-    assert len(rendered) >= len(garden.urls()) - 2
-    lines = [line.split() for line in (log_dir / "crawl.log").read_text("utf-8").splitlines()]
-    again = [line[3] for line in lines if line[3].endswith(("garden.css", "leaf.svg")) and line[4][-1:] != "E"]
-    assert again == []
-    assert frontier.reports.progress().leased == frontier.reports.progress().queued == 0
-    frontier.close()
-
-
-@pytest.mark.browser
 def test_a_page_that_hangs_is_tried_twice_and_stands_in_the_crawl_log(
     fleet: Fleet, redis_url: str, origin: RawOrigin
 ) -> None:

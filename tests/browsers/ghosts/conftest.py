@@ -9,8 +9,14 @@ import pytest
 from support.browsers.browser_engines import ENGINES, firefox
 from support.browsers.visits import EngineFleet, Fleet
 
-QUICK: Final = frozenset(("test_a_visit_leaves_pictures_text_dom_and_links", "test_a_login_by_http_is_answered"))
-"""Tests that run with Firefox in the normal suite too."""
+QUICK: Final = frozenset(
+    (
+        "test_a_visit_leaves_pictures_text_dom_and_links[firefox]",
+        "test_a_visit_leaves_pictures_text_dom_and_links[playwright:chromium]",
+        "test_a_login_by_http_is_answered_and_not_recorded[firefox-basic]",
+    )
+)
+"""Tests that run with Firefox or Playwright in the normal suite too, by their names and parameters."""
 GAPS: Final = {
     "test_service_workers_run_or_not_or_answer_nothing[firefox-refetched-sent-True]": "BiDi passes no service worker",
     **dict.fromkeys(
@@ -60,7 +66,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     callspec = getattr(item, "callspec", None)
     if not isinstance(item, pytest.Function) or callspec is None or callspec.params.get("engine") in (None, "chromium"):
         return
-    if not any(item.originalname.startswith(name) for name in QUICK):
+    if item.name not in QUICK:
         item.add_marker(pytest.mark.slow)
     if reason := GAPS.get(item.originalname) or GAPS.get(item.name):
         item.add_marker(pytest.mark.xfail(strict=True, reason=reason))

@@ -489,7 +489,11 @@ def test_pages_that_misbehave_are_visited_all_the_same(
     assert urls(visit) == [origin.url("/x")]
 
 
-@pytest.mark.parametrize("delay", ["", "setTimeout(() => {while (1);}, 30);"])
+@pytest.mark.parametrize(
+    "delay",
+    [pytest.param("", marks=pytest.mark.slow), "setTimeout(() => {while (1);}, 30);"],
+    ids=["at once", "later"],
+)
 def test_a_page_that_hangs_has_its_time_and_no_more(fleet: Fleet, origin: RawOrigin, delay: str) -> None:
     visitor = ghost_of(fleet, page_seconds=4, load_seconds=2)
     origin.script("/hang", page(f"<script>{delay or 'while (1);'}</script>"))
@@ -539,8 +543,10 @@ def test_a_page_that_takes_its_renderer_down_is_our_trouble_and_the_next_goes_on
     "script",
     [
         "const kept = []; for (;;) kept.push(new Uint8Array(20e6).fill(1))",
-        "const kept = []; setInterval(() => kept.push(new Uint8Array(20e6).fill(1)), 1)",
-        "const kept = []; for (;;) kept.push({text: 'x' + kept.length})",
+        pytest.param(
+            "const kept = []; setInterval(() => kept.push(new Uint8Array(20e6).fill(1)), 1)", marks=pytest.mark.slow
+        ),
+        pytest.param("const kept = []; for (;;) kept.push({text: 'x' + kept.length})", marks=pytest.mark.slow),
     ],
     ids=["buffers", "buffers in turns", "objects"],
 )

@@ -49,7 +49,7 @@ def test_the_plain_crawler_fetches_the_style_sheets(fleet: Fleet, redis_url: str
 
 @pytest.mark.browser
 def test_a_ghost_follows_the_links_of_the_result(fleet: Fleet, redis_url: str) -> None:
-    settings = quick(fleet, browsers__sandbox=False)
+    settings = quick(fleet, browsers__sandbox=False, browsers__settle_max_seconds=3)
     with RoutedSite(routes) as site:
         frontier = opened(settings, redis_url, [site.url("/"), site.url("/data.xml")], visitor="browser", behaviors=())
         harvest(settings, fleet, redis_url)

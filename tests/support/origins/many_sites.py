@@ -1,4 +1,4 @@
-"""A web server on loopback that answers for any number of host names, one of them slowly and with many pages."""
+"""A web server on loopback that answers for any number of host names, some of them slowly and with many pages."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Final, Self
 
-SLOW_SECONDS: Final = 0.3
+SLOW_SECONDS: Final = 1.0
 
 
 class ManySites:
-    """Serves one page for each host, and `pages` slow pages for hosts whose names have `slow`."""
+    """Serves one page for each host, and `pages` pages for hosts whose names have `slow`.
+
+    The pages of such a host are slow until `hurry` is called, so that a job lasts as long as a test needs.
+    """
 
     def __init__(self, pages: int = 40) -> None:
         sites = self
-        self._stopping = threading.Event()
+        self._hurrying = threading.Event()
         self.pages = pages
         self.count = 0
         """Pages that were asked for so far."""
@@ -44,9 +47,17 @@ class ManySites:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.stop()
 
+    def hurry(self) -> None:
+        """Answer all pages at once from now on."""
+        self._hurrying.set()
+
+    def dawdle(self) -> None:
+        """Answer the pages of slow hosts slowly again."""
+        self._hurrying.clear()
+
     def stop(self) -> None:
         """Answer nothing any more. May be called again."""
-        self._stopping.set()
+        self.hurry()
         if self._thread.is_alive():
             self._server.shutdown()
             self._thread.join()
@@ -60,7 +71,7 @@ class ManySites:
         self.count += 1
         links = ""
         if "slow" in host:
-            self._stopping.wait(SLOW_SECONDS)
+            self._hurrying.wait(SLOW_SECONDS)
             links = "".join(f'<a href="/page/{number}">{number}</a> ' for number in range(self.pages))
         text = f"<!doctype html><title>{host}</title><h1>This is {host}</h1><p>{asked.path}</p>{links}"
         self._send(asked, 200, "text/html; charset=utf-8", text.encode())

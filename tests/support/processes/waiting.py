@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable
 
 
-def until[T](condition: Callable[[], T], *, what: str, within: float = 30.0) -> T:
+def until[T](condition: Callable[[], T], *, what: str, within: float = 30.0, every: float = 0.02) -> T:
     """The first truthy answer of `condition`; fails the test, naming `what`, when none comes in time.
 
     `within` is in seconds of an idle machine. A busy one has as many times longer as processes wait for each processor.
+    `every` is the pause between two questions in seconds, which is longer where a question costs much.
     """
     begin = time.monotonic()
     pause = threading.Event()
@@ -20,7 +21,7 @@ def until[T](condition: Callable[[], T], *, what: str, within: float = 30.0) -> 
             return answer
         if (waited := time.monotonic() - begin) > within and waited > within * _processes_per_processor():
             raise AssertionError(f"waited {waited:.0f} s in vain for {what}")
-        pause.wait(0.02)
+        pause.wait(every)
 
 
 def _processes_per_processor() -> float:

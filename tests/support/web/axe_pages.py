@@ -13,14 +13,15 @@ from browsers.engines.chromium.executable import find_chromium
 
 _CONTRASTS: Final = {"runOnly": ["color-contrast"]}
 """The schemes differ in colours alone, so that in dark no other rule has something new to find."""
+_NO_DETAILS: Final = {"resultTypes": ["violations"]}
 
 
 def serious(tab: Page, name: str) -> list[str]:
     """Return what axe finds serious or critical on the page in a tab, in light and in dark. `name` begins each line."""
     tab.emulate_media(color_scheme="light", reduced_motion="reduce")  # colours change at once
-    violations = Axe().run(tab).response["violations"]
+    violations = Axe().run(tab, options={**_NO_DETAILS, "preload": False}).response["violations"]
     tab.emulate_media(color_scheme="dark")
-    dark = tab.evaluate("options => axe.run(options)", {**_CONTRASTS, "resultTypes": ["violations"]})["violations"]
+    dark = tab.evaluate("options => axe.run(options)", {**_CONTRASTS, **_NO_DETAILS})["violations"]
     tab.emulate_media(color_scheme="light")
     return [*_lines(f"light {name}", violations), *_lines(f"dark {name}", dark)]
 

@@ -38,7 +38,8 @@ class RequestEvents:
 
     The browser does not report the end of each request whose frame or document has gone, and the events of different
     processes come in any order. So no such request is awaited, whether its own events come before or after the end of
-    its frame.
+    its frame. Nor does the browser report the end of the style sheet by which it transforms an XML document: it reports
+    the end of the document twice.
     """
 
     def __init__(self, traffic: Traffic) -> None:
@@ -66,6 +67,8 @@ class RequestEvents:
             case "Network.loadingFinished":
                 if asked := self._asked.pop(params["requestId"], None):
                     self._traffic.finished(asked.key, asked.request, int(params.get("encodedDataLength", 0)))
+                else:
+                    self._document_ended_again(params["requestId"])
             case "Network.loadingFailed":
                 if asked := self._asked.pop(params["requestId"], None):
                     self._traffic.failed(asked.key, asked.request, params.get("errorText") or "failed")
@@ -101,6 +104,12 @@ class RequestEvents:
         self._abandon([asked for asked in of_frame if asked.request.kind != "document"])
         for asked in of_frame:
             self._traffic.release(asked.key)
+
+    def _document_ended_again(self, loader: str) -> None:
+        """Await no style sheet any more that the document asked for, if the ended request is that of a document."""
+        for asked in self._asked.values():
+            if asked.loader == loader and asked.request.kind == "stylesheet":
+                self._traffic.release(asked.key)
 
     def _sent(self, session: DevToolsSession, params: Mapping[str, Any], *, is_awaited: bool) -> None:
         request_id, told = params["requestId"], params["request"]

@@ -205,3 +205,28 @@ def test_initiators_of_any_form_are_bounded() -> None:
     for told in ({}, {"type": "other"}, {"type": "script"}, {"type": "script", "stack": endless}, {"type": "parser"}):
         assert initiator_of(told, URL) == ""
     assert len(initiator_of({"type": "preload", "url": "http://a.test/" + "x" * 9_999}, URL)) == MAX_INITIATOR
+
+
+@pytest.mark.parametrize("is_transformed", [True, False])
+def test_the_style_sheet_of_a_transformed_document_is_not_awaited(account: Account, is_transformed: bool) -> None:
+    """Chromium reports no end of the style sheet, and the end of the document twice."""
+    account.asked("d", MAIN)
+    account.answered("d")
+    account.navigated("d", MAIN)
+    account.asked("style.xsl", MAIN, "Stylesheet", loader="d")
+    account.ended("d")
+    account.answered("style.xsl")
+    account.asked("more.xsl", MAIN, "Stylesheet", loader="d")
+    account.ended("more.xsl")
+    if is_transformed:
+        account.ended("d")
+    assert account.holds() is not is_transformed
+
+
+def test_a_picture_of_a_transformed_document_is_awaited(account: Account) -> None:
+    account.asked("d", MAIN)
+    account.navigated("d", MAIN)
+    account.ended("d")
+    account.asked("picture.png", MAIN, "Image", loader="d")
+    account.ended("d")
+    assert account.holds()
