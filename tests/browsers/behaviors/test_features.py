@@ -33,9 +33,9 @@ QUICK = frozenset(
 )
 """Pages of each kind of behaviour; the others, which vary a kind, run with --slow."""
 assert set(FEATURES) > QUICK
-AT_ONCE = 2
-EACH = 5
-"""Pages of one test, which are visited two at a time, as a worker does."""
+AT_ONCE = 3
+EACH = 6
+"""Pages of one test, which are visited three at a time: a visit mostly waits."""
 LIMITS: dict[str, Any] = {"page_seconds": 90, "load_seconds": 15, "close_seconds": 20, "sandbox": False}
 
 
