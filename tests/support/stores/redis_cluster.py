@@ -162,6 +162,11 @@ class RedisCluster:
         for server in (self.servers[to], *self.servers):
             server.told("SETSLOT", self.slot(key), "NODE", self.servers[to].id)
 
+    def set_node_timeout(self, milliseconds: int) -> None:
+        """Set how long a server may be silent before the others take it for dead."""
+        for server in self.servers:
+            server.client.config_set("cluster-node-timeout", milliseconds)
+
     def __enter__(self) -> RedisCluster:
         try:
             self._start()
