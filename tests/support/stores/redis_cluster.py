@@ -55,6 +55,7 @@ class _Server:
             *(redis_server(), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self._folder)),
             *("--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-require-full-coverage", "no"),
             *("--hash-max-ziplist-value", "1024", "--hash-max-ziplist-entries", "512"),
+            *("--repl-diskless-sync-delay", "0"),  # Redis waits 5 s for further replicas before a copy begins
             *("--save", "", "--appendonly", "yes", "--appendfsync", "no", "--logfile", str(self._folder / "log")),
         ]
         self._process = subprocess.Popen(command)
