@@ -46,7 +46,7 @@ def test_a_python_that_can_not_be_used_is_named_in_one_line(clone: Path, python:
     assert not (clone / ".venv").exists()
 
 
-def test_without_a_package_index_the_last_line_says_so_and_where_to_read_on(clone: Path) -> None:
+def test_a_set_up_without_a_package_index_says_so_and_is_begun_anew(clone: Path) -> None:
     ended = run(clone, "--version", GHOSTFLEET_PYTHON=sys.executable, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
 
     assert ended.returncode == 2
@@ -55,11 +55,7 @@ def test_without_a_package_index_the_last_line_says_so_and_where_to_read_on(clon
     assert "is the package index within reach?" in last
     assert str(clone / ".cache" / "setup.log") in last
 
-
-def test_a_set_up_that_was_cut_short_is_begun_anew(clone: Path) -> None:
-    run(clone, "--version", GHOSTFLEET_PYTHON=sys.executable, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
     (clone / ".venv" / "bin" / "pip").unlink()
-
     again = run(clone, "--version", GHOSTFLEET_PYTHON=sys.executable, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
 
     assert "making .venv" in again.stderr
@@ -152,23 +148,29 @@ def test_the_locked_libraries_of_settings_are_those_of_every_other_lock_file() -
 def tests_alone(tmp_path: Path) -> Path:
     """A folder with tests of its own, and a script with the part of `./run` that runs tests."""
     text = (TOP / "run").read_text("utf-8")
-    functions = [re.search(rf"^{name}\(\) {{.*?^}}", text, re.M | re.S) for name in ("run_tests", "repeat_failed")]
+    names = ("run_tests", "repeat_failed", "pytest_in_memory", "memory_folder")
+    functions = [re.search(rf"^{name}\(\) {{.*?^}}", text, re.M | re.S) for name in names]
     parts = ["set -euo pipefail", f"venv={sys.prefix!r}", "say() { printf '%s\\n' \"$*\" >&2; }", "lint() { :; }"]
     parts += [found[0] for found in functions if found is not None]
     (tmp_path / "script").write_text("\n".join([*parts, 'run_tests "$@"', ""]), "utf-8")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p xdist.plugin\n", "utf-8")
     return tmp_path
 
 
 def run_alone(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["bash", "script", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # the other plugins take long to import
+    return subprocess.run(
+        ["bash", "script", *arguments], env=environment, cwd=folder, capture_output=True, text=True, check=False
+    )
 
 
 def test_a_test_that_fails_beside_others_only_is_named_as_unstable(tests_alone: Path) -> None:
     flag = tests_alone / "flag"
-    code = f"from pathlib import Path\ndef test_a():\n    flag = Path({str(flag)!r})\n    seen = flag.exists()\n"
-    (tests_alone / "test_x.py").write_text(code + "    flag.touch()\n    assert seen\n", "utf-8")
+    code = f"from pathlib import Path\ndef test_a(tmp_path):\n    flag = Path({str(flag)!r})\n"
+    code += "    seen = flag.exists()\n    if not seen:\n        flag.write_text(str(tmp_path))\n    assert seen\n"
+    (tests_alone / "test_x.py").write_text(code, "utf-8")
     ended = run_alone(tests_alone)
+    assert not (flag.read_text().startswith("/dev/shm/") and Path(flag.read_text()).exists()), "memory is free again"
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stderr.splitlines()[-1].startswith("UNSTABLE: ")
     assert "test_x.py::test_a" in ended.stderr.splitlines()[-1]

@@ -165,11 +165,13 @@ def test_a_replica_takes_the_place_of_the_server_that_the_setting_names(tmp_path
             what="the copy",
             within=90,
         )
+        cluster.set_node_timeout(1500)
         cluster.servers[0].kill()
         until(lambda: answers(claims, wants) == [ORIGINAL] * 12, what="the replica to take over", within=90)
         both = f"{cluster.url},127.0.0.1:{cluster.servers[3].port}"
         with Claims(both, claim_seconds=60, timeout_seconds=2) as later:
-            assert later.claim(wants) == [ORIGINAL] * 12, "a process that starts now asks the second server of its URL"
+            # A server that was silent for a moment may count as dead once more on a busy machine.
+            until(lambda: answers(later, wants) == [ORIGINAL] * 12, what="a process that starts now", within=90)
 
 
 def test_a_cluster_that_is_not_there_is_one_line() -> None:

@@ -55,6 +55,7 @@ class _Server:
             *(redis_server(), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self._folder)),
             *("--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-require-full-coverage", "no"),
             *("--hash-max-ziplist-value", "1024", "--hash-max-ziplist-entries", "512"),
+            *("--repl-diskless-sync-delay", "0"),  # Redis waits 5 s for further replicas before a copy begins
             *("--save", "", "--appendonly", "yes", "--appendfsync", "no", "--logfile", str(self._folder / "log")),
         ]
         self._process = subprocess.Popen(command)
@@ -161,6 +162,11 @@ class RedisCluster:
         """Give the slot to its new owner for good."""
         for server in (self.servers[to], *self.servers):
             server.told("SETSLOT", self.slot(key), "NODE", self.servers[to].id)
+
+    def set_node_timeout(self, milliseconds: int) -> None:
+        """Set how long a server may be silent before the others take it for dead."""
+        for server in self.servers:
+            server.client.config_set("cluster-node-timeout", milliseconds)
 
     def __enter__(self) -> RedisCluster:
         try:
