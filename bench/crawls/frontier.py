@@ -286,7 +286,7 @@ def measure(
             workers,
             batch,
             waiting,
-            claims,
+            pairs,
             added,
             again,
             pairs / seconds,
@@ -371,7 +371,8 @@ def _work(pipe: Pipe, url: str, name: str, batch: int, left: Any, shards: int) -
     began, cpu = time.perf_counter(), time.process_time()
     while left.value > 0 or held:
         at = time.perf_counter()
-        exchange = frontier.exchange([(lease, outcome) for lease in held], names)
+        wanted = names if left.value > len(held) else ()
+        exchange = frontier.exchange([(lease, outcome) for lease in held], wanted)
         pairs += len(held)
         with left.get_lock():
             left.value -= len(held)

@@ -60,7 +60,7 @@ end
 -- Return the lease of the first answer to a claim when this answer was lost.
 local function given_before(claim, last)
   local number, worker, token = unpack(claim)
-  if not last or string.sub(last, 1, #token + 1) ~= token .. '\n' then return nil end
+  if not last or string.find(last, token, 1, true) ~= 1 then return nil end
   local id = string.sub(last, #token + 2)
   if call('HGET', key('lease'), id) ~= token .. '\n' .. worker then return nil end
   local record, tries, host, _, lost = read_url(id)
@@ -295,14 +295,15 @@ end
 
 -- Pick a URL that was removed from its queue, and note the visit of its host.
 local function pick(host, id, visits, failures, leased, group)
-  call('HSET', HOSTS .. host, 'n', text(visits + 1), 's', NOW_TEXT, 'l', LEASE_END, 'j', JOB)
+  local of_host = HOSTS .. host
+  call('HSET', of_host, 'n', text(visits + 1), 's', NOW_TEXT, 'l', LEASE_END, 'j', JOB)
   if group then
     call('HSET', key('lease'), 'g:' .. id, group.name)
     call('HINCRBY', groups_key(), 'v:' .. group.name, 1)
     note_group(group, group.visits + 1, NOW + lease_ms)
   end
   -- The state of a host is kept for at least a day after its last lease.
-  if leased < NOW - DAY_MS then call('PEXPIREAT', HOSTS .. host, text(NOW + lease_ms + 2 * DAY_MS)) end
+  if leased < NOW - DAY_MS then call('PEXPIREAT', of_host, text(NOW + lease_ms + 2 * DAY_MS)) end
   if call('EXISTS', queue_of(host)) == 0 then
     call_later('ZREM', key('ready'), host)
   else

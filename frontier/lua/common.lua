@@ -48,7 +48,7 @@ local function queue_of(host) return ROOT .. ':q:' .. host end
 -- The renders of a job have a root of their own, behind that of the job (renders.py).
 local RENDERS = '=renders'
 
-local function is_renders() return string.sub(ROOT, -#RENDERS) == RENDERS end
+local function is_renders() return string.find(ROOT, RENDERS, -#RENDERS, true) ~= nil end
 
 local function job_root() return is_renders() and string.sub(ROOT, 1, -#RENDERS - 1) or ROOT end
 

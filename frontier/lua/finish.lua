@@ -1,15 +1,15 @@
 -- End leases. ARGV: for each a JSON object with the fields of `EndedVisit` (packing.py). Returns the ending of each. The
 -- ending is '' when the lease is over or another's, and nothing was changed.
 
-local visits, leases, ids, answers = {}, {}, {}, {}
+local visits, ids, answers = {}, {}, {}
 for number, packed in ipairs(ARGV) do
   local visit = cjson.decode(packed)
   visits[number], ids[number] = visit, visit.id
-  leases[2 * number - 1], leases[2 * number] = visit.id, 'g:' .. visit.id
 end
-local held = call('HMGET', key('lease'), unpack(leases))
+local held = call('HMGET', key('lease'), unpack(ids))
 local records = call('HMGET', key('u'), unpack(ids))
 local seeds = call('HMGET', key('seeds'), unpack(ids))
+local has_groups = call('EXISTS', groups_key()) == 1
 
 -- Count what a render fetched for the limits of the job. The page itself was counted when the plain crawler fetched it.
 local function note_render(visit, host, fetched, bytes)
@@ -23,7 +23,7 @@ local function note_render(visit, host, fetched, bytes)
   call('HSET', key('rests'), host, NOW + math.max(visit.host_wait_ms or 0, 0) + (visit.duration_ms or 0))
 end
 
-local function end_visit(visit, kept, group, is_seed)
+local function end_visit(visit, kept, is_seed)
   local id, host, fetched, bytes = visit.id, visit.host, visit.urls or 1, visit.bytes or 0
   local wait, ending, code = visit.host_wait_ms or 0, visit.ending, visit.code
   local score = string.match(kept or '', '^[^\n]+\n(%d+)\n')
@@ -38,9 +38,10 @@ local function end_visit(visit, kept, group, is_seed)
   local failures = visit.host_failed and before + 1 or ending == 'done' and 0 or before
   call_later('ZREM', key('leases'), id)
   call_later('HDEL', key('lease'), id)
-  leave_group(id, group)
-  call('HSET', HOSTS .. host, 'n', text(math.max(others - 1, 0)), 'd', text(due), 's', NOW_TEXT)
-  if failures ~= before then call('HSET', HOSTS .. host, 'f', failures) end
+  if has_groups then leave_group(id, call('HGET', key('lease'), 'g:' .. id)) end
+  local of_host = HOSTS .. host
+  call('HSET', of_host, 'n', text(math.max(others - 1, 0)), 'd', text(due), 's', NOW_TEXT)
+  if failures ~= before then call('HSET', of_host, 'f', failures) end
   if visit.host_failed then call('HSET', HOSTS .. host, 'e', code) end
   if wait > DAY_MS then call('PEXPIREAT', HOSTS .. host, due + DAY_MS) end
 
@@ -97,9 +98,8 @@ local function end_visit(visit, kept, group, is_seed)
 end
 
 for number, visit in ipairs(visits) do
-  local holder, group = held[2 * number - 1], held[2 * number]
-  if holder == visit.token .. '\n' .. visit.worker then
-    answers[number] = end_visit(visit, records[number], group, seeds[number])
+  if held[number] == visit.token .. '\n' .. visit.worker then
+    answers[number] = end_visit(visit, records[number], seeds[number])
   elseif not known() then
     return 'gone'
   else
