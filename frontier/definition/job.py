@@ -258,8 +258,8 @@ class SeenRules(_Frozen):
         (),
         max_length=MAX_REWRITES,
         title="Replace parts of URLs",
-        description="parts of URLs that make no difference, or another one: a regular expression, ` => ` and a"
-        " replacement, which may be empty, such as `[?&]utm_[a-z]+=[^&]* => `",
+        description="lines that replace parts of URLs which make no difference: each has a regular expression, an arrow"
+        " between two spaces, and a replacement, which may be empty",
     )
     method: Literal["exact", "bloom"] = Field(
         "exact",
