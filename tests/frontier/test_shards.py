@@ -270,14 +270,15 @@ def test_the_desk_sees_and_changes_the_queues_of_all_shards(make: Make) -> None:
     assert (len(visited), end) == (24, JobFinished())
 
 
-def test_a_dropped_job_leaves_no_key(make: Make, bench: Bench) -> None:
+def test_a_dropped_job_leaves_no_key(make: Make) -> None:
     frontier = make(*URLS)
     lease = frontier.claim("w")
     assert isinstance(lease, Lease)
     frontier.renders.add(lease, [lease.candidate(f"http://{host}/style.css", "E") for host in HOSTS])
+    client: Any = frontier.shards[0].store.client  # of a cluster, that of all servers
     frontier.forget()
-    assert not list(bench.client.scan_iter("gf:{*:spring*"))
-    assert not bench.client.exists("gf:{main}:=shards")
+    assert not list(client.scan_iter("gf:{*:spring*"))
+    assert not client.exists("gf:{main}:=shards")
 
 
 def test_renders_lie_in_the_shards_of_their_pages(make: Make) -> None:
@@ -569,7 +570,7 @@ def test_two_processes_that_share_groups_out_at_the_same_time_give_no_visit_twic
     late.shards[2].store.run = run_late  # type: ignore[method-assign]
     late.share_counts()
     assert steps
-    shares = [bench.client.hget(shard.store.key("groups"), "p:farm") for shard in frontier.shards]
+    shares = [shard.store.client.hget(shard.store.key("groups"), "p:farm") for shard in frontier.shards]
     assert sorted(map(int, filter(None, shares))) == [0, 0, 1]
 
 
@@ -632,9 +633,11 @@ def test_the_bloom_filters_of_all_shards_are_in_the_progress(make: Make) -> None
     assert (bloom.urls, bloom.expected_urls) == (12, 1_000)
 
 
-def test_a_job_that_starts_over_with_other_rules_keeps_no_bloom_filter(make: Make, bench: Bench) -> None:
-    _emptied(make(*URLS, seen={"method": "bloom", "expected_urls": 100_000}))
-    assert len(list(bench.client.scan_iter("gf:{*:spring:bloom:*"))) > 3
+def test_a_job_that_starts_over_with_other_rules_keeps_no_bloom_filter(make: Make) -> None:
+    first = make(*URLS, seen={"method": "bloom", "expected_urls": 100_000})
+    client: Any = first.shards[0].store.client  # of a cluster, that of all servers
+    _emptied(first)
+    assert len(list(client.scan_iter("gf:{*:spring:bloom:*"))) > 3
     again = make(*URLS, seen={"method": "exact"})
-    assert not list(bench.client.scan_iter("gf:{*:spring:bloom:*"))
+    assert not list(client.scan_iter("gf:{*:spring:bloom:*"))
     assert sorted(_emptied(again)[0]) == sorted(URLS)
