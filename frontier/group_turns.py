@@ -3,8 +3,8 @@
 Each shard has the number of visits at the same time that a group may have there, its share. A step of one process, each
 second, first lowers shares, and then raises others by what has become free. Visits that go on above a lowered share
 stay counted. So the shares and these visits together are never more than the group's `parallel`. A group with a delay
-has its share in one shard at a time. The next shard gets the share when no visit of the group goes on elsewhere, with
-what is left of the delay.
+has its share in one shard at a time, for some steps. The next shard gets the share when no visit of the group goes on
+elsewhere, with what is left of the delay.
 
 So the limits of a group are exact, and up to two steps pass until the next shard has its turn.
 
@@ -27,6 +27,8 @@ from frontier.store import ScriptArgument, Store
 type _Change = tuple[str, int, int, int]
 """The arguments of `turns.lua` for one group: name, share, 1 if its turn begins, ms of the delay that are left."""
 
+_TURN: Final = 5
+"""A turn lasts so many steps, since no visit of the group begins while the turn goes over to another shard."""
 _PATIENCE: Final = 30
 """A shard whose hosts wait keeps its turn for so many steps without a visit, for example of a job without ghosts."""
 
@@ -54,8 +56,8 @@ class GroupTurn:
         return max(self.share, self.visits)
 
     def is_kept(self, step: int) -> bool:
-        """Return whether the shard waits for the first visit of its turn."""
-        return self.share > 0 and self.waits and not self.has_visited and step - self.begun < _PATIENCE
+        """Return whether the turn goes on, in which hosts wait for the group."""
+        return self.share > 0 and self.waits and step - self.begun < (_TURN if self.has_visited else _PATIENCE)
 
 
 def wanted_shares(turns: Sequence[GroupTurn], group: QueueGroup, step: int) -> list[int]:
@@ -128,14 +130,14 @@ def pass_turns(stores: Sequence[Store], book: GroupBook) -> None:
         return
     begun = defaultdict[int, list[ScriptArgument]](list)
     for group in groups:
-        for shard, change in _begun(step.of_group(group.name), group, wanted[group.name]).items():
+        for shard, change in _begun(step.of_group(group.name), group, wanted[group.name], number).items():
             begun[shard] += change
     for shard, arguments in begun.items():
         if not step.change(shard, arguments):
             return
 
 
-def _begun(turns: Sequence[GroupTurn], group: QueueGroup, wanted: Sequence[int]) -> Mapping[int, _Change]:
+def _begun(turns: Sequence[GroupTurn], group: QueueGroup, wanted: Sequence[int], step: int) -> Mapping[int, _Change]:
     """Return by shard the changes that raise the share of a group, or let its turn begin anew."""
     taken = sum(turn.taken for turn in turns)
     rest = max(turn.rest_ms for turn in turns)
@@ -145,7 +147,7 @@ def _begun(turns: Sequence[GroupTurn], group: QueueGroup, wanted: Sequence[int])
         if not share or (group.delay_ms and taken > turn.taken):
             continue
         most = max(min(share, turn.taken + group.parallel - taken), turn.share)
-        is_new = have_others and (turn.has_visited or turn.rest_ms > 0)
+        is_new = have_others and (not turn.is_kept(step) if turn.has_visited else turn.rest_ms > 0)
         if most > turn.share or is_new:
             changes[shard] = (group.name, most, 1, rest)
             taken += max(most, turn.visits) - turn.taken
