@@ -50,7 +50,7 @@ class LoginBook:
                 self._joined[key] = _joined(found)
             return self._joined[key]
 
-    def renew(self, old: BrowserProfile, new: BrowserProfile) -> None:
+    def replace(self, old: BrowserProfile, new: BrowserProfile) -> None:
         """Put a login in the place of an older one."""
         with self._lock:
             self._joined.clear()

@@ -85,14 +85,14 @@ class LoginRenewal:
             try:
                 stored = self._store.load(used.name)
                 if stored.created > used.created:
-                    self._logins.renew(used, stored)  # another worker has renewed the login
+                    self._logins.replace(used, stored)  # another worker has renewed the login
                     return True
                 if self._renewals >= _MOST_RENEWALS or not self._has_shown_login:
                     return False
                 self._renewals += 1
                 self._has_shown_login = False
                 renewed = log_in_again(used)
-                self._logins.renew(used, renewed)
+                self._logins.replace(used, renewed)
                 self._forget()
                 self._store.save(renewed)
             except (LoginFailed, ProfileUnusable, EngineError) as error:
