@@ -59,7 +59,7 @@ from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.definition.edits import ProfileEdit
 from frontier.definition.groups import GroupList
-from frontier.definition.job import Job
+from frontier.definition.job import Job, JobError
 from frontier.definition.networks import without_port
 from frontier.definition.quotas import QuotaKind, QuotaOwner, Quotas
 from frontier.definition.scope import Accepted, Candidate, ScopeDecision, registered_domain
