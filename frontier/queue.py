@@ -593,6 +593,7 @@ class Frontier(LeaseQueue):
     def _take_rules(self, other: Frontier) -> None:
         """Use the scope and the politeness of another frontier of the job."""
         self._politeness, self._has_polite_sheets = other._politeness, other._has_polite_sheets
+        self._has_revisit_sheets = other._has_revisit_sheets
         self._prefixes, self._scope, self.sheets = other._prefixes, other._scope, other.sheets
 
     def _resumable(self, stored: bytes, asked: Job) -> Job | None:
