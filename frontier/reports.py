@@ -469,7 +469,9 @@ class Reports:
 
     def _open(self, state: UrlState) -> Iterator[UrlReport]:
         aside = self._aside()
-        for chunk in batched(self._scan("u"), _SCAN):
+        # A job of an earlier release has tries (`t:ID`, `l:ID`) among the records.
+        records = ((id, record) for id, record in self._scan("u") if b":" not in id)
+        for chunk in batched(records, _SCAN):
             with self._store.guarded():
                 pipeline = self._store.client.pipeline(transaction=False)
                 for id, _ in chunk:

@@ -1,8 +1,8 @@
 -- Add candidates. ARGV: id, token and worker of the lease that found them (three times '' for none; '', '' and 'operator'
 -- for seeds that are added to a running job; '', '' and 'seeds' for the seeds of the job's file), then for each candidate:
 -- id, place in the seen test, host, priority * 256 + depth, JSON, 1 to visit it again, its URL if it is a seed.
--- The seeds of the job were marked as seen before its first visit, so that no page queues one of them as a link. They are
--- new when they have no report.
+-- The seeds of the job were marked as seen before its first visit, so that no page queues one of them as a link. They
+-- are new when they have no report.
 -- Returns 1, 0 (seen) or 2 (perhaps seen) for each candidate. Returns '' and changes nothing when the lease is over or
 -- another's, or when an operator adds to a finished job.
 

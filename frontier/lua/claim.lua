@@ -4,8 +4,8 @@
 -- Returns {'leases', leases}, {'pause', ms, reason}, {'finished'} or {'stopped', reason}, each followed by the length of
 -- the list 'scope'. A lease is {number of the claim, id, record, tries, failures of the host, lost workers, history}.
 -- There may be fewer leases than claims. Returns {'group', version of the groups, hosts} when hosts are due whose groups
--- are not known. The worker stores their groups (group.lua) and claims again. Returns {'wake'} after a limit or a quota was
--- changed. The worker takes back hosts and URLs (wake.lua) and claims again.
+-- are not known. The worker stores their groups (group.lua) and claims again. Returns {'wake'} after a limit or a quota
+-- was changed. The worker takes back hosts and URLs (wake.lua) and claims again.
 
 local lease_ms, per_host, max_retries = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local BUSY_MS = 250 -- time until a host with too many visits is checked again
@@ -518,7 +518,7 @@ if not next_due then
   if call('EXISTS', unpack(waiting)) > 0 then return { 'pause', BUSY_MS, 'busy', scope_length } end
   if awaits_segments() then return { 'pause', BUSY_MS, is_render and 'busy' or 'spilled', scope_length } end
   if others then return { 'pause', BUSY_MS, 'empty', scope_length } end -- the worker asks the other shards
-  if is_cut_off or not is_render and call('EXISTS', key('beyond')) == 1 then
+  if is_cut_off or call('EXISTS', job .. ':beyond') == 1 then
     return { 'stopped', 'limit-pages', scope_length }
   end
   call('HSET', job .. ':state', 'finished', NOW) -- from now on, operators can't add seeds (add.lua)

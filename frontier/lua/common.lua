@@ -1,7 +1,7 @@
 -- This file stands in front of each script when the script is loaded. KEYS[1] is the root key of the job. All other keys
 -- of the job and of its hosts are made from it and lie in the same slot. store.py has the table of keys.
 -- A redis.call costs about as much as all the Lua around it. So the scripts read several fields of a hash in one call.
--- A number that is an argument of a call costs Redis more than a text. So times that many calls store are kept as texts.
+-- A number that is an argument of a call costs Redis more than a text. So times that many calls store are texts.
 
 local ROOT = KEYS[1]
 local SHARD = string.match(ROOT, '^gf:{[^}]*}:')
@@ -79,7 +79,7 @@ local function add_to(hash, field, by)
   changes[field] = (changes[field] or 0) + by
 end
 
--- Call a command that takes any number of arguments for its key, with `store_changes`. Two arguments, or one, are added.
+-- Call a command that takes any number of arguments for its key, with `store_changes`. One or two arguments are added.
 local function call_later(command, name, first, second)
   local of_command = arguments[command]
   if not of_command then
@@ -136,7 +136,8 @@ end
 
 local function is_aside(host) return call('HEXISTS', key('aside'), host) == 1 end
 
--- Few URLs were visited before, or lost a worker. So their tries are in a hash of their own, which most jobs do not have.
+-- Few URLs were visited before, or lost a worker. So their tries are in a hash of their own, which most jobs do not
+-- have.
 local have_tries = {} -- by root key, whether the hash exists
 
 local function has_tries()
@@ -320,8 +321,9 @@ local function set_aside(host, why)
   return 1
 end
 
--- Store limits: names and values from this place of ARGV on. Hosts beyond the limit of pages become ready again. When the
--- limit of a host or the quotas change, hosts and URLs are to be taken back (wake.lua). No process claims before that is done.
+-- Store limits: names and values from this place of ARGV on. Hosts beyond the limit of pages become ready again. When
+-- the limit of a host or the quotas change, hosts and URLs are to be taken back (wake.lua). No process claims before
+-- that is done.
 local function take_limits(from)
   local before = call('HMGET', key('state'), 'host_pages', 'quotas')
   for at = from, #ARGV, 2 do

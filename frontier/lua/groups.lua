@@ -1,6 +1,7 @@
 -- Replace the queue groups of the job. ARGV: version ('' for no groups), the groups as JSON, then for each group: name,
--- visits at the same time, delay in ms. In a job with several shards, the visits are 0 at first (turns.lua). Returns 1, or 0
--- when the job has this version already. Visits that go on count for the group that they began in. Hosts that wait for a group are checked again, and each host is looked up again.
+-- visits at the same time, delay in ms. In a job with several shards, the visits are 0 at first (turns.lua). Returns 1,
+-- or 0 when the job has this version already. Visits that go on count for the group that they began in. Hosts that wait
+-- for a group are checked again, and each host is looked up again.
 
 if not known() then return 'gone' end
 local version = ARGV[1]

@@ -1,8 +1,8 @@
 -- Find the end of a job that is spread over several shards (frontier/shards.py has the argument). ARGV, in the first shard:
 -- 'look' returns how many attempts were broken, -1 while the shard has work, -2 when the job is finished. 'break' breaks
 -- the attempts that go on and returns 1, or 0 when the job is finished. 'end', the number of 'look', and 1 if another
--- shard has documents beyond the limit of pages, returns 1 (finished), 2 (stopped at this limit) or 0 (try again). At this
--- limit, seeds that wait in the file are no work.
+-- shard has documents beyond the limit of pages, returns 1 (finished), 2 (stopped at this limit) or 0 (try again). At
+-- this limit, seeds that wait in the file are no work.
 -- In any other shard, 'seal' returns 1 and lets the shard take no URL of others, or 2 if it has such documents, or 0 while
 -- it has work.
 
@@ -13,6 +13,7 @@ local function has_work()
   for _, root in ipairs({ ROOT, ROOT .. RENDERS }) do
     if call('EXISTS', root .. ':ready', root .. ':retry', root .. ':leases', root .. ':groupready') > 0 then return true end
   end
+  if call('HEXISTS', state, 'waking') == 1 then return true end -- hosts and URLs are to be taken back
   return call('HEXISTS', state, 'revisit') == 1 and call('EXISTS', key('due')) == 1 or awaits_segments()
 end
 

@@ -1,6 +1,6 @@
--- Take over in one shard of a job what is known of the whole job. ARGV: what the other shards have counted (URLs that are
--- done, URLs that were fetched along, documents, bytes, current visits), then names and values of fields of the state ('' for
--- a field that is not set).
+-- Take over in one shard of a job what is known of the whole job. ARGV: what the other shards have counted (URLs that
+-- are done, URLs that were fetched along, documents, bytes, current visits), then names and values of fields of the
+-- state ('' for a field that is not set).
 
 if not known() then return 'gone' end
 call('HSET', key('state'), 'others', ARGV[1])

@@ -1,7 +1,7 @@
--- Count a visit for the quotas of the job, and of the visit's host, domain and seed. ARGV: a visit as finish.lua has it, its
--- ending, its code. The amounts are in 'used', and the owners of quotas that are reached are in 'spent' with the reason. What
--- the other shards have counted for the job and its seeds is in 'used', too (used.lua). Seeds that have used something since
--- this was counted are in 'recount'.
+-- Count a visit for the quotas of the job, and of the visit's host, domain and seed. ARGV: a visit as finish.lua has
+-- it, its ending, its code. The amounts are in 'used', and the owners of quotas that are reached are in 'spent' with the
+-- reason. The amounts that the other shards have counted for the job and its seeds are in 'used', too (used.lua). Seeds
+-- that have used something since then are in 'recount'.
 
 local visit, ending, code = ARGV[1], ARGV[2], ARGV[3]
 local job = job_root()

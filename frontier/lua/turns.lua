@@ -1,8 +1,9 @@
--- Change how many visits at the same time the queue groups may have in this shard (frontier.group_turns). ARGV: number of the
--- step, version of the groups, then for each change: name, visits that the group may have here, 1 if its turn begins now,
--- ms of its delay that are left.
--- Returns for each group that has visits here, may have some, rests, or has hosts that wait: name, visits that it may have,
--- current visits, 1 if hosts wait, step in which its turn began, 1 if it had a visit since then, ms of its delay that are left.
+-- Change how many visits at the same time the queue groups may have in this shard (frontier.group_turns). ARGV: number
+-- of the step, version of the groups, then for each change: name, visits that the group may have here, 1 if its turn
+-- begins now, ms of its delay that are left.
+-- Returns for each group that has visits here, may have some, rests, or has hosts that wait: name, visits that it may
+-- have, current visits, 1 if hosts wait, step in which its turn began, 1 if it had a visit since then, ms of its delay
+-- that are left.
 -- Returns 0 and changes nothing when a later step has been here, or when the groups have another version.
 
 if not known() then return 'gone' end

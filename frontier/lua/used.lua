@@ -1,7 +1,6 @@
--- Store amounts that are counted elsewhere, and look again which quotas are reached. ARGV: for each owner: owner and name on
--- a line each, then a kind ('' to look again alone, a '+' in front for what the other shards have counted), and the amount so
--- far. Returns 1 for each owner that has reached a
--- quota, else 0.
+-- Store amounts that are counted elsewhere, and look again which quotas are reached. ARGV: for each owner: owner and
+-- name on a line each, then a kind ('' to look again alone, a '+' in front for what the other shards have counted), and
+-- the amount so far. Returns 1 for each owner that has reached a quota, else 0.
 
 if not known() then return 'gone' end
 local quotas = cjson.decode(call('HGET', key('state'), 'quotas') or '{}')

@@ -1,12 +1,15 @@
--- Take back some of the hosts and URLs whose limits and quotas are not reached any more. ARGV: how many owners of quotas, hosts
--- or URLs are looked at, about. Returns 1 as long as there are more. The place is in 'waking' of the state, which the edit
--- of a limit sets (take_limits), so that another process goes on where one has ended.
+-- Take back some of the hosts and URLs whose limits and quotas are not reached any more. ARGV: how many owners of
+-- quotas, hosts or URLs are looked at, about. Returns 1 as long as there are more. The place is in 'waking' of the
+-- state, which the edit of a limit sets (take_limits), so that another process goes on where one has ended.
 
 if not known() then return 'gone' end
 local at, cursor = string.match(call('HGET', key('state'), 'waking') or '', '^(%d+) (%d+)$')
 if not at then return 0 end
 local renders = ROOT .. RENDERS
-local parts = { { ROOT, 'spent' }, { ROOT, 'aside' }, { renders, 'aside' }, { ROOT, 'retired' }, { renders, 'retired' } }
+local parts = { { ROOT, 'spent' } }
+for _, name in ipairs({ 'aside', 'retired' }) do
+  for _, root in ipairs({ ROOT, renders }) do parts[#parts + 1] = { root, name } end
+end
 local number = tonumber(at)
 local root, name = unpack(parts[number])
 

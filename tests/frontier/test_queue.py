@@ -663,6 +663,15 @@ def test_a_damaged_record_fails_and_the_queue_moves_on(bench: Bench, links: Link
     assert [report.candidate for report in frontier.reports.urls("failed")] == [None]
 
 
+def test_a_job_of_an_earlier_release_with_tries_among_its_records_goes_on(bench: Bench) -> None:
+    frontier = bench.frontier()
+    [seed] = bench.client.hkeys(bench.key("u"))
+    bench.client.hset(bench.key("u"), mapping={b"t:" + seed: 2, b"l:" + seed: 1})
+    assert [report.candidate is not None for report in frontier.reports.urls("queued")] == [True]
+    assert drain(frontier) == ["http://example.org/"]
+    assert list(frontier.reports.urls("queued")) == []
+
+
 def test_a_lost_record_fails_and_the_queue_moves_on(bench: Bench, links: Links, leased: Claim) -> None:
     frontier = bench.frontier()
     frontier.add(links("http://example.org/a"))

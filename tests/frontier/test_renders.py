@@ -219,8 +219,10 @@ def test_the_limit_of_pages_lets_the_renders_of_these_pages_end(bench: Bench) ->
     queue_render(frontier, STYLE)
     assert isinstance(frontier.claim("w"), Pause)
     frontier.renders.finish(render_claimed(frontier), VisitOutcome(200, fetched=(STYLE,)))
+    assert frontier.renders.claim("r") == JobStopped("limit-pages")
     assert frontier.claim("w") == JobStopped("limit-pages")
-    assert isinstance(frontier.renders.claim("r"), JobFinished)
+    again = bench.frontier(SEED, "http://other.example/", profile=Profile(scope="any", limits=Limits(pages=2)))
+    assert claimed(again).url == "http://other.example/", "the job was not finished, and goes on"
 
 
 @pytest.mark.parametrize(("limits", "reason"), [(Limits(bytes=1000), "limit-bytes"), (Limits(urls=3), "limit-urls")])

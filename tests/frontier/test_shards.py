@@ -429,6 +429,21 @@ def test_a_quota_of_a_seed_is_passed_by_what_ends_between_two_counts(make: Make,
     assert frontier.reports.progress().done == len(links) + 2
 
 
+def test_a_job_does_not_end_while_hosts_are_taken_back(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    frontier = make(*URLS, limits={"host_pages": 1})
+    frontier.add([Candidate(f"{url}more", "L") for url in URLS])
+    for _ in URLS:
+        assert isinstance(lease := frontier.claim("w"), Lease)
+        frontier.finish(lease, OK)
+    for shard in frontier.shards:
+        assert isinstance(shard.claim("w"), Pause), "the hosts are set aside"
+    with monkeypatch.context() as killed:
+        killed.setattr(frontier, "wake_within_limits", lambda: None)
+        frontier.edit({"limits": {"host_pages": 2}})
+    assert frontier.end_of_job() is None
+    assert len(_emptied(frontier)[0]) == len(URLS)
+
+
 def test_new_bytes_of_a_seed_are_not_counted_once_for_each_shard(make: Make) -> None:
     frontier = make(*URLS, quotas=["seed new_bytes=900 urls=50"])
     frontier.note_new_bytes({("seed", URLS[0]): 899})
