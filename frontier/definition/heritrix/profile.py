@@ -404,6 +404,8 @@ def _take_canonicalisation(making: _Making) -> None:
     for bean in beans:
         if bean is not None and bean.class_name == "RegexRule":
             try:
+                if len(rewrites) == MAX_REWRITES:
+                    raise ValueError(f"seen.rewrites has at most {MAX_REWRITES} lines; join some of the rules")
                 rewrites.append(_rewrite_of(bean))
             except ValueError as error:
                 making.findings.append(KeyFinding(name, "RegexRule", "not-mapped", (), str(error), line))
@@ -411,7 +413,7 @@ def _take_canonicalisation(making: _Making) -> None:
                 result = (f"seen.rewrites: {rewrites[-1]}",)
                 making.findings.append(KeyFinding(name, "RegexRule", "mapped", result, "", line))
     if rewrites:
-        making.put("seen.rewrites", rewrites[:MAX_REWRITES])
+        making.put("seen.rewrites", rewrites)
     for each in names:
         if each == "RegexRule":
             continue
@@ -429,7 +431,7 @@ def _take_canonicalisation(making: _Making) -> None:
 def _rewrite_of(bean: Bean) -> str:
     """Return the rewrite that a RegexRule becomes. Raises ValueError."""
     given = {key: value.text for key, value in bean.properties.items() if isinstance(value, Text)}
-    template = given.get("format", "").replace("\\", r"\\")
+    template = given.get("format", "$1").replace("\\", r"\\")
     line = f"^(?:{java_regex(given.get('regex', '(.*)'))})$ => {_JAVA_GROUP.sub(r'\\\1', template)}"
     parse_rewrite(line)
     return line
