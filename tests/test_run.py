@@ -46,6 +46,7 @@ def test_a_python_that_can_not_be_used_is_named_in_one_line(clone: Path, python:
     assert not (clone / ".venv").exists()
 
 
+@pytest.mark.timeout(300)
 def test_a_set_up_without_a_package_index_says_so_and_is_begun_anew(clone: Path) -> None:
     ended = run(clone, "--version", GHOSTFLEET_PYTHON=sys.executable, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
 

@@ -1,6 +1,6 @@
 """The eighteen boxes of the acid test are blue at the site, and in a replay that asks the network for nothing.
 
-The short form is test_a_few_features_are_captured_and_replayed in tests/site.
+No ordinary test looks at the boxes. tests/site/test_feature_pages.py captures and replays some pages of their kinds.
 """
 
 from __future__ import annotations
