@@ -94,7 +94,7 @@ class Politeness:
     max_retry_ms: int
     dns_retries: int
     dns_retry_ms: int
-    host_bytes_per_second: int | None = None
+    host_bytes_per_second: int = 0
     skip_down: int = 5
     """Every so many claims of a host, a URL of a lower priority is taken."""
 
@@ -201,7 +201,7 @@ def delay_ms(fetch_ms: int, rules: Politeness, crawl_delay_seconds: float | None
     delay = min(max(int(rules.delay_factor * fetch_ms), rules.min_delay_ms), rules.max_delay_ms)
     asked = min(_ms(crawl_delay_seconds or 0), rules.max_crawl_delay_ms)
     slowed = 0
-    if rules.host_bytes_per_second is not None:
+    if rules.host_bytes_per_second:
         slowed = min(
             1000 * fetched_bytes * rules.per_host // rules.host_bytes_per_second - fetch_ms, _LONGEST_SLOWING_MS
         )

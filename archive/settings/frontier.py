@@ -23,11 +23,11 @@ class FrontierSettings(Section):
     max_crawl_delay_seconds: float = Field(
         300.0, ge=0, description="Longest Crawl-Delay of a robots.txt that is obeyed; longer ones are cut to this."
     )
-    host_bytes_per_second: int | None = Field(
-        None,
-        ge=1,
+    host_bytes_per_second: int = Field(
+        0,
+        ge=0,
         description="Bytes that are fetched of one host in a second, on average: after a larger fetch, the pause is "
-        "longer, also than max_delay_seconds. Without a value, nothing is bounded.",
+        "longer, also than max_delay_seconds. 0 is no bound.",
     )
     robots: Literal["obey", "ignore"] = Field("obey", description="Whether robots.txt is obeyed or ignored.")
     robots_seconds: float = Field(86_400, gt=0, description="How long a fetched robots.txt is used.")

@@ -191,10 +191,10 @@ class PolitenessOverrides(_Frozen):
     )
     host_bytes_per_second: int | None = Field(
         None,
-        ge=1,
+        ge=0,
         title="Bandwidth of each host",
         description="number of bytes that are fetched of one host in a second, on average: after a larger fetch, the"
-        " pause is longer, also than max_delay_seconds; none is no bound",
+        " pause is longer, also than max_delay_seconds; 0 is no bound",
     )
     per_host: int | None = Field(
         None,

@@ -401,7 +401,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "max_retries": _whole(0),
     "retry_seconds": _number(0, _DAY),
     "max_retry_seconds": _number(0, _DAY),
-    "host_bytes_per_second": _whole(1),
+    "host_bytes_per_second": _whole(0),
     "revisit_mode": _choice(*get_args(RevisitMode.__value__)),
     "revisit_interval_seconds": _number(1, LONGEST_INTERVAL),
     "revisit_min_seconds": _number(1, LONGEST_INTERVAL),
