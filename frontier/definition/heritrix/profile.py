@@ -389,8 +389,9 @@ def _take_canonicalisation(making: _Making) -> None:
     line = policy.line if policy is not None else None
     listed = policy.properties.get("rules") if policy is not None else None
     is_default = not isinstance(listed, Items)
-    beans = [making.file.bean(each) for each in listed.items] if isinstance(listed, Items) else []
-    names = [bean.class_name for bean in beans if bean is not None] if not is_default else list(USUAL_SEEN)
+    found = [making.file.bean(each) for each in listed.items] if isinstance(listed, Items) else []
+    beans = [bean for bean in found if bean is not None and truth(shown(bean.properties.get("enabled", Text("true"))))]
+    names = [bean.class_name for bean in beans] if not is_default else list(USUAL_SEEN)
     if any(
         isinstance(value, Bean | Reference) and making.file.bean(value) is None
         for value in (listed.items if isinstance(listed, Items) else ())
@@ -402,7 +403,7 @@ def _take_canonicalisation(making: _Making) -> None:
         making.put(f"seen.{key}", "on" if key in on else "off")
     rewrites: list[str] = []
     for bean in beans:
-        if bean is not None and bean.class_name == "RegexRule":
+        if bean.class_name == "RegexRule":
             try:
                 rewrites.append(_rewrite_of(bean))
             except ValueError as error:
@@ -429,7 +430,7 @@ def _take_canonicalisation(making: _Making) -> None:
 def _rewrite_of(bean: Bean) -> str:
     """Return the rewrite that a RegexRule becomes. Raises ValueError."""
     given = {key: value.text for key, value in bean.properties.items() if isinstance(value, Text)}
-    template = given.get("format", "").replace("\\", r"\\")
+    template = given.get("format", "$1").replace("\\", r"\\")
     line = f"^(?:{java_regex(given.get('regex', '(.*)'))})$ => {_JAVA_GROUP.sub(r'\\\1', template)}"
     parse_rewrite(line)
     return line
