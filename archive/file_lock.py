@@ -9,10 +9,20 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+def lock(fd: int, *, waits: bool = True, shared: bool = False) -> None:
+    """Lock an open file. Raises OSError, and BlockingIOError when another process has a lock that is not waited for."""
+    fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if waits else fcntl.LOCK_NB))
+
+
+def unlock(fd: int) -> None:
+    """End the lock of an open file, whose descriptors stay open. Raises OSError."""
+    fcntl.flock(fd, fcntl.LOCK_UN)
+
+
 def try_lock(fd: int, *, shared: bool = False) -> bool:
     """Lock an open file without waiting. Return False when another process holds the lock."""
     try:
-        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        lock(fd, waits=False, shared=shared)
     except BlockingIOError:
         return False
     return True
@@ -36,7 +46,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     """Wait for the lock of a folder, and hold the lock until the end of the block. Raises OSError."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+        lock(fd)
         yield
     finally:
         os.close(fd)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import tempfile
@@ -10,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
+
+from archive.file_lock import lock
 
 _PIECES_MAX: Final = os.sysconf("SC_IOV_MAX")
 _STEP: Final = 65_536
@@ -50,7 +51,7 @@ def locked_draft(path: Path) -> Iterator[BinaryIO]:
     draft = path.with_name(f".{path.name}.part")
     while True:
         with open(os.open(draft, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file.fileno(), waits=False)
             if not _is_at(file, draft):
                 continue  # another process gave the draft its name, or removed it, before it was locked here
             file.truncate()

@@ -10,7 +10,6 @@ written to a part that was renamed, and a writer that is killed at any moment le
 
 from __future__ import annotations
 
-import fcntl
 import io
 import os
 import re
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from archive.dates import iso_date, now_micros
+from archive.file_lock import lock, unlock
 from archive.files import write_all
 from archive.json_text import compact_json, parsed_object
 
@@ -101,7 +101,7 @@ class RotatedLog:
         while True:
             fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX)
+                lock(fd)
                 if self._has_name(fd) and not self._is_renamed(fd):
                     return fd
             except BaseException:
@@ -157,7 +157,7 @@ class RotatedOutput:
         fd = self._log.locked()
         try:
             # The lock belongs to the open file, which the new output shares.
-            fcntl.flock(fd, fcntl.LOCK_UN)
+            unlock(fd)
             if os.path.samestat(output, os.fstat(_STDOUT)):
                 os.dup2(fd, _STDOUT)
             os.dup2(fd, _STDERR)

@@ -128,8 +128,8 @@ class Visit:
     """Other URLs that this visit fetched: targets of redirects and embeds. They are marked as seen and not queued."""
     cookies: str = ""
     """The cookies of the chain of redirects with which the target of this redirect is visited."""
-    kept_cookies: str | None = None
-    """All cookies after a visit whose site set some, when the job keeps cookies; None for other visits."""
+    set_cookies: tuple[str, ...] = ()
+    """The values of Set-Cookie of the answer, when the job keeps cookies; none for other visits."""
     look: PageLook | None = None
     """The look of a page, when the settings ask for it."""
     digest: str = ""

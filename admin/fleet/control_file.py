@@ -6,7 +6,6 @@ was left by a killed fleet; the next `restart` removes it.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import signal
@@ -18,7 +17,7 @@ from threading import Event
 from types import TracebackType
 from typing import Any, Final, Self
 
-from archive.file_lock import is_locked
+from archive.file_lock import is_locked, lock
 from archive.program_name import command
 
 _SECONDS: Final = 900.0
@@ -44,7 +43,7 @@ class ControlFile:
     def __enter__(self) -> Self:
         self._path.parent.mkdir(mode=0o700, exist_ok=True)
         self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self._fd, fcntl.LOCK_EX)
+        lock(self._fd)
         self._write("", [])
         return self
 

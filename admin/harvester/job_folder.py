@@ -11,7 +11,6 @@ All processes of the crawl hold a lock on `alive.lock`; nobody has the lock when
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import logging
 import os
@@ -30,7 +29,7 @@ from admin.harvests.dispatch.queue import ClaimedDomain, ClaimedJob
 from admin.harvests.dispatch.reports import DomainResult, JobResult
 from admin.models.job_tables import StopReason
 from archive.dates import Micros
-from archive.file_lock import is_locked, try_lock
+from archive.file_lock import is_locked, lock, try_lock
 from archive.files import make_folder, replacement, sync_folder
 
 log = logging.getLogger(__name__)
@@ -254,7 +253,7 @@ class JobFolder:
         """Yield a descriptor for the crawl's processes: as long as one of them has it open, `is_alive` is true."""
         fd = os.open(self.path / _ALIVE_LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(fd, waits=False)
             yield fd
         finally:
             os.close(fd)

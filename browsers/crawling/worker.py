@@ -131,8 +131,8 @@ class Worker:
         if log_dir and logs.links == "on":
             frontier.link_log = LinkLog(Path(log_dir), logs)
         self._lock = threading.Lock()
-        self._own_redirects = OwnRedirects(frontier, rules, stop)
-        self._cookies = JobCookies(frontier) if frontier.job.profile.cookies == "job" and not renders else None
+        self._cookies = JobCookies(frontier, is_on=frontier.job.profile.cookies == "job" and not renders)
+        self._own_redirects = OwnRedirects(frontier, rules, stop, self._cookies)
         self._missing = MissingPages(frontier, rules, stop, self._note_check) if self._pages.soft_404_check else None
 
     def run(self, concurrency: int) -> WorkerTally:
@@ -228,9 +228,8 @@ class Worker:
                 visitor, visit = ghost, _with_links(ghost.visit(order), visit.links)
         if self._missing is not None:
             visit = self._missing.checked(lease, order, visit, visitor)
-        if self._cookies is not None and (kept := visit.kept_cookies) is not None:
-            cookies = self._cookies
-            self._persist(lambda: cookies.keep(reached.url, kept))
+        visit = self._cookies.without_known(visit, order.cookies)
+        self._persist(lambda: self._cookies.keep(reached.url, visit))
         with self._lock:
             self.tally.visits[visitor.name] += 1
         self._persist(lambda: self._frontier.mark_seen(visit.fetched))
@@ -387,7 +386,7 @@ class Worker:
             via=lease.via,
             source=lease.source,
             log_dir=self._log_dir,
-            cookies=lease.cookies if self._cookies is None else self._cookies.before(lease.url, lease.cookies),
+            cookies=self._cookies.before(lease.url, lease.cookies),
             attempt=lease.attempt,
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from http.cookiejar import Cookie
+from http.cookiejar import Cookie, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any, Final
 
 from archive.json_text import compact_json
@@ -30,23 +30,23 @@ type _Row = tuple[str, str, str, bool, bool, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class ChainCookies:
-    """The cookies of one chain of redirects. `steps` counts the redirects since a cookie changed."""
+    """The cookies of one chain of redirects. `steps` counts the redirects since a cookie changed or was removed."""
 
     rows: tuple[_Row, ...] = ()
-    steps: int = 0
+    steps: int = _REVISITS
 
     @classmethod
     def read(cls, text: str) -> ChainCookies:
         """Return the cookies of a text that `text` made; none for another text."""
         try:
-            steps, rows = json.loads(text) if text else (0, ())
+            steps, rows = json.loads(text) if text else (_REVISITS, ())
             return cls(tuple(_row(row) for row in rows), int(steps))
         except (TypeError, ValueError):
             return cls()
 
     def text(self) -> str:
-        """Return the cookies as `read` takes them; empty without a cookie."""
-        return compact_json([self.steps, self.rows]) if self.rows else ""
+        """Return the cookies as `read` takes them; empty when there is no cookie and none was removed lately."""
+        return compact_json([self.steps, self.rows]) if self.rows or self.may_revisit else ""
 
     def of_domain(self, domain: str) -> ChainCookies:
         """Return the cookies for hosts of a registered domain, as they are kept for later visits of the job."""
@@ -59,7 +59,11 @@ class ChainCookies:
         """Return the cookies with those that were kept for the job, which count first."""
         places = {(row[0], row[2], row[5]) for row in kept.rows}
         own = (row for row in self.rows if (row[0], row[2], row[5]) not in places)
-        return ChainCookies(tuple(_bounded((*kept.rows, *own))), self.steps if self.rows else kept.steps)
+        return ChainCookies(tuple(_bounded((*kept.rows, *own))), self.steps)
+
+    def changed_since(self, before: ChainCookies) -> ChainCookies:
+        """Return the cookies that other cookies do not have."""
+        return replace(self, rows=tuple(row for row in self.rows if row not in before.rows))
 
     def header(self, url: str) -> str:
         """Return the value of the field Cookie for a URL; empty without a cookie for the URL."""
@@ -78,7 +82,7 @@ class ChainCookies:
         """
         fields = [field for field in fields[:MAX_COOKIES] if field.isascii() and field.isprintable()]
         if not fields:
-            return replace(self, steps=self.steps + 1) if self.rows else self
+            return replace(self, steps=self.steps + 1)
         import httpx
 
         jar = _jar(self.rows)
@@ -92,18 +96,20 @@ class ChainCookies:
     @property
     def is_new(self) -> bool:
         """Return whether the last redirect changed a cookie."""
-        return bool(self.rows) and self.steps == 0
+        return self.steps == 0
 
     @property
     def may_revisit(self) -> bool:
         """Return whether the answer to a URL that was seen before may differ now, since a cookie changed lately."""
-        return bool(self.rows) and self.steps < _REVISITS
+        return self.steps < _REVISITS
 
 
 def _jar(rows: Iterable[_Row]) -> httpx.Cookies:
     import httpx
 
     cookies = httpx.Cookies()
+    # A cookie without Domain goes to its own host only, and not to hosts below.
+    cookies.jar.set_policy(DefaultCookiePolicy(strict_ns_domain=DefaultCookiePolicy.DomainStrictNonDomain))
     for name, value, domain, is_named, is_below, path, is_secure in rows:
         cookies.jar.set_cookie(
             Cookie(

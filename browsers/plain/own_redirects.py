@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from browsers.links.headers import LOCATION, REDIRECTS
 from browsers.plain.chain_cookies import ChainCookies
+from browsers.plain.job_cookies import JobCookies
 from browsers.plain.robots_rules import RobotsRules
 from browsers.visit import FleetUnavailable, Visit, Visitor, VisitOrder
 from frontier.definition.scope import Accepted
@@ -23,10 +24,11 @@ from frontier.seen import fingerprint
 class OwnRedirects:
     """A follower of redirects to the same URL within a visit of the plain crawler."""
 
-    def __init__(self, frontier: Frontier, rules: RobotsRules, stop: threading.Event) -> None:
+    def __init__(self, frontier: Frontier, rules: RobotsRules, stop: threading.Event, cookies: JobCookies) -> None:
         self._frontier = frontier
         self._rules = rules
         self._stop = stop
+        self._cookies = cookies
 
     def followed(self, lease: Lease, order: VisitOrder, visit: Visit, visitor: Visitor) -> tuple[Lease, Visit]:
         """Return the last visit of the chain, and the lease with the URL and the hop path of that visit.
@@ -46,10 +48,8 @@ class OwnRedirects:
             pause = delay_ms(visit.duration_ms, self._frontier.politeness_of(target), decision.crawl_delay_seconds)
             if self._stop.wait(pause / 1000):
                 raise FleetUnavailable("stopping")
-            kept = visit.kept_cookies
+            self._cookies.keep(lease.url, visit)
             lease, visit = asked, visitor.visit(order)
-            if visit.kept_cookies is None and kept is not None:
-                visit = replace(visit, kept_cookies=kept)
             size += visit.bytes
         return lease, replace(visit, bytes=size) if size != visit.bytes else visit
 

@@ -176,7 +176,7 @@ class PlainVisitor:
             annotations=tuple(dict.fromkeys((*found.annotations, *cut, *_flaws(order.url, answer)))),
             retry_after=outcomes.retry_after(answer.headers),
             cookies=self._cookies_after(order, answer),
-            kept_cookies=self._kept_cookies(order, answer),
+            set_cookies=() if self._cookies != "job" or self._has_own_cookies(order) else answer.set_cookies,
             digest=answer.digest,
             look=_look(order.url, answer) if self._settings.browsers.soft_404_check else None,
         )
@@ -278,12 +278,6 @@ class PlainVisitor:
             return ""
         return ChainCookies.read(order.cookies).after(order.url, answer.set_cookies).text()
 
-    def _kept_cookies(self, order: VisitOrder, answer: PlainAnswer) -> str | None:
-        """Return all cookies after the answer, for later visits of the job; None when they are to stay as they are."""
-        if self._cookies != "job" or not answer.set_cookies or self._has_own_cookies(order):
-            return None
-        return ChainCookies.read(order.cookies).after(order.url, answer.set_cookies).text()
-
     def _has_own_cookies(self, order: VisitOrder) -> bool:
         return self._cookies == "off" or self._has_login(order) or "cookie" in self._own_names
 
@@ -320,7 +314,8 @@ class PlainVisitor:
         }
         if order.via and not (order.via.startswith("https:") and order.url.startswith("http:")):
             headers["Referer"] = order.via  # never from a secure page to an insecure one (Referrer Policy section 3.7)
-        if order.cookies and (cookies := ChainCookies.read(order.cookies).header(order.url)):
+        chain = order.cookies if self._cookies != "off" else ""  # a redirect of robots.txt may have set some
+        if chain and (cookies := ChainCookies.read(chain).header(order.url)):
             headers["Cookie"] = cookies
         if self._login is not None:
             headers.update(self._login.headers(order.url))

@@ -344,14 +344,15 @@ def test_rules_of_canonicalisation_become_keys_of_seen() -> None:
         '<property name="rules"><list><bean class="org.archive.modules.canonicalize.StripExtraSlashes"/>'
         '<bean class="org.archive.modules.canonicalize.RegexRule"><property name="regex" value="(.*)&amp;x=.*"/>'
         '<property name="format" value="${1}"/></bean>'
-        '<bean class="org.archive.modules.canonicalize.RegexRule"><property name="regex" value="(.*)/y"/></bean>'
+        '<bean class="org.archive.modules.canonicalize.RegexRule"><property name="regex" value="(.*)&amp;y=.*"/></bean>'
+        '<bean class="org.archive.modules.canonicalize.LowercaseRule"><property name="enabled" value="false"/></bean>'
         '<bean class="org.archive.modules.canonicalize.RegexRule">'
         '<property name="regex" value="([a-z&amp;&amp;[^b]])"/></bean></list></property></bean>'
     )
     conversion = convert(configuration(policy))
     on = [key for key, value in conversion.values["seen"].items() if value == "on"]
     assert on == ["extra_slashes"]
-    assert conversion.values["seen"]["rewrites"] == [r"^(?:(.*)&x=.*)$ => \1", r"^(?:(.*)/y)$ => \1"]
+    assert conversion.values["seen"]["rewrites"] == [r"^(?:(.*)&x=.*)$ => \1", r"^(?:(.*)&y=.*)$ => \1"]
     outcomes = [each.outcome for each in conversion.findings if each.value == "RegexRule"]
     assert outcomes == ["mapped", "mapped", "not-mapped"]
 

@@ -8,7 +8,6 @@ everything else is durable, and a second repair does the same again.
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import shutil
@@ -20,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from archive.file_lock import try_lock
+from archive.file_lock import lock, try_lock
 from archive.files import make_folder, rename_new, replacement, sync_folder
 from archive.names.warc_paths import WarcPaths, closed, growing
 from archive.settings.load import Settings
@@ -182,11 +181,11 @@ def _durable(path: Path, file: BinaryIO, length: int) -> Iterator[None]:
     else:
         yield
         return
-    with ExitStack() as lock:
+    with ExitStack() as copy_lock:
         with replacement(path) as copy:
             held = os.dup(copy.fileno())  # the lock lasts until the last descriptor of the copy is closed
-            lock.callback(os.close, held)
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            copy_lock.callback(os.close, held)
+            lock(held, waits=False)
             file.seek(0)
             shutil.copyfileobj(file, copy, _COPY_SIZE)
         yield

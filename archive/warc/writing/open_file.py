@@ -6,7 +6,6 @@ writer is alive. `archive.warc.writing.writer` decides on content and size.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterable
 from contextlib import suppress
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from archive.capture import Capture
+from archive.file_lock import lock
 from archive.files import make_folder, rename_new, sync_folder, write_all
 from archive.names.warc_paths import WarcPaths
 from archive.warc import cdxj
@@ -157,7 +157,7 @@ def create_locked(path: Path) -> int:
     """
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(fd, waits=False)
     except OSError as error:
         os.close(fd)
         if isinstance(error, BlockingIOError):

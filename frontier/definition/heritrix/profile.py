@@ -389,8 +389,9 @@ def _take_canonicalisation(making: _Making) -> None:
     line = policy.line if policy is not None else None
     listed = policy.properties.get("rules") if policy is not None else None
     is_default = not isinstance(listed, Items)
-    beans = [making.file.bean(each) for each in listed.items] if isinstance(listed, Items) else []
-    names = [bean.class_name for bean in beans if bean is not None] if not is_default else list(USUAL_SEEN)
+    found = [making.file.bean(each) for each in listed.items] if isinstance(listed, Items) else []
+    beans = [bean for bean in found if bean is not None and truth(shown(bean.properties.get("enabled", Text("true"))))]
+    names = [bean.class_name for bean in beans] if not is_default else list(USUAL_SEEN)
     if any(
         isinstance(value, Bean | Reference) and making.file.bean(value) is None
         for value in (listed.items if isinstance(listed, Items) else ())
@@ -402,7 +403,7 @@ def _take_canonicalisation(making: _Making) -> None:
         making.put(f"seen.{key}", "on" if key in on else "off")
     rewrites: list[str] = []
     for bean in beans:
-        if bean is not None and bean.class_name == "RegexRule":
+        if bean.class_name == "RegexRule":
             try:
                 if len(rewrites) == MAX_REWRITES:
                     raise ValueError(f"seen.rewrites has at most {MAX_REWRITES} lines; join some of the rules")

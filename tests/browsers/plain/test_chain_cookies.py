@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from itertools import count
 
+import redis
 from support.browsers.visits import Fleet
 from support.browsers.worker_runs import harvest, opened, quick
 from support.origins.routed_site import Asked, Routed, RoutedSite
 
+from archive.settings.frontier import FrontierSettings
 from browsers.plain.chain_cookies import MAX_COOKIES, MAX_TEXT, ChainCookies
+from browsers.plain.job_cookies import JobCookies
+from browsers.visit import Visit
+from frontier.definition.job import Job, Profile
 from frontier.definition.scope import MAX_CHAIN
+from frontier.shards import drop_job, frontier_for
 
 PAGE = Routed(b"<a href=/behind>on</a>")
 
@@ -86,7 +93,7 @@ def test_a_cookie_goes_to_its_site_and_path_only() -> None:
 
     assert cookies.header("https://www.a.test/in/y") == "here=1; s=3; all=2"
     assert cookies.header("http://www.a.test/in/y") == "here=1; all=2"
-    assert cookies.header("https://shop.a.test/") == "all=2"
+    assert cookies.header("https://shop.a.test/") == cookies.header("https://below.www.a.test/in/x") == "all=2"
     assert cookies.header("https://b.test/in/x") == ""
     assert ChainCookies.read(cookies.text()) == cookies
     assert ChainCookies().after("https://www.a.test/", ["x=1; Domain=b.test"]).rows == ()
@@ -98,6 +105,7 @@ def test_only_a_changed_cookie_gives_a_seen_target_another_visit() -> None:
     gone = first.after("http://a.test/", ["a=; Max-Age=0"])
 
     assert (first.is_new, again.is_new, gone.rows) == (True, False, ())
+    assert ChainCookies.read(gone.text()).is_new, "a site may remove a cookie and send the visitor to the same page"
     later = first
     for _ in range(5):
         later = later.after("http://a.test/", [])
@@ -128,11 +136,24 @@ def test_a_job_may_keep_cookies_of_a_site_for_all_its_visits_or_none(fleet: Flee
                 return to("/two", "a=3; Path=/")
             case "/two":
                 return Routed(b"<a href=/three>", headers=(("Set-Cookie", "p=; Max-Age=0; Path=/two"),))
+            case "/three":
+                return Routed(b"<a href=/expired>")
+            case "/expired" if request.cookie:
+                return to("/expired", "a=; Max-Age=0; Path=/")
+            case "/robots.txt":
+                return to("/robots.txt", "robot=1; Path=/robots.txt")
         return Routed(b"end")
 
     expected = {
-        "job": [("/", ""), ("/one", "a=1"), ("/two", "a=3; p=2"), ("/three", "a=3")],
-        "off": [("/", ""), ("/one", ""), ("/two", ""), ("/three", "")],
+        "job": [
+            ("/", ""),
+            ("/one", "a=1"),
+            ("/two", "a=3; p=2"),
+            ("/three", "a=3"),
+            ("/expired", "a=3"),
+            ("/expired", ""),
+        ],
+        "off": [("/", ""), ("/one", ""), ("/two", ""), ("/three", ""), ("/expired", "")],
     }
     settings = quick(fleet)
     with RoutedSite(routes) as site:
@@ -142,6 +163,36 @@ def test_a_job_may_keep_cookies_of_a_site_for_all_its_visits_or_none(fleet: Flee
             harvest(settings, fleet, redis_url)
             found = [(path, "; ".join(sorted(cookie.split("; ")))) for path, cookie in asked if path != "/robots.txt"]
             assert found == cookies, policy
+            sent = {cookie for path, cookie in asked if path == "/robots.txt"}
+            assert sent == ({""} if policy == "off" else {"", "robot=1"})
+
+
+def test_visits_at_the_same_time_keep_the_cookies_of_each_other_until_the_job_is_forgotten(redis_url: str) -> None:
+    job = Job.of("harvest", "bench", ["http://a.test/"], Profile(cookies="job"))
+    settings = FrontierSettings(shards=2)
+    with closing(frontier_for(redis_url, job, settings)) as frontier:
+        frontier.open_job()
+        cookies = JobCookies(frontier, is_on=True)
+        # Both visits began without cookies.
+        cookies.keep("http://www.a.test/", Visit(200, 1, set_cookies=("session=1; Domain=a.test", "here=1")))
+        cookies.keep("http://img.a.test/x", Visit(200, 1, set_cookies=("seen=2; Domain=a.test", "wide=3; Domain=test")))
+        cookies.keep("http://b.test/", Visit(200, 1, set_cookies=("b=1",)))
+        assert ChainCookies.read(cookies.before("http://shop.a.test/", "")).header("http://shop.a.test/") == (
+            "session=1; seen=2"
+        )
+        chain = ChainCookies().after("http://b.test/", ["b=1", "c=2"]).text()
+        merged = ChainCookies.read(cookies.before("http://www.a.test/", chain))
+        left = cookies.without_known(
+            Visit(302, 1, cookies=merged.after("http://www.a.test/", ["new=1"]).text()), merged.text()
+        )
+        assert [row[:2] for row in ChainCookies.read(left.cookies).rows] == [("new", "1")], (
+            "what is known is not queued"
+        )
+        cookies.keep("http://a.test/", Visit(200, 1, set_cookies=("session=; Domain=a.test; Max-Age=0",)))
+        assert ChainCookies.read(cookies.before("http://a.test/", "")).header("http://a.test/") == "seen=2"
+    drop_job(redis_url, job.name, settings, timeout_seconds=10)
+    with closing(redis.Redis.from_url(redis_url)) as client:
+        assert not [key for key in client.scan_iter() if key.endswith(b":cookies")]
 
 
 def test_cookies_of_a_job_are_those_of_the_domain_and_bounded() -> None:

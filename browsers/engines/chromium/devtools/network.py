@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from browsers.engines.chromium.devtools.connection import DevToolsSession
 from browsers.engines.traffic import MAX_BODY, MAX_INITIATOR, BrowserRequest, Traffic
+from browsers.links.kinds import is_xml
 
 _UNAWAITED: Final = frozenset(("ping", "cspviolationreport", "prefetch", "eventsource", "websocket"))
 """Kinds whose end the browser does not report in all cases, or that stay open on purpose."""
@@ -17,7 +18,7 @@ _MOST_STACKS: Final = 8
 _MOST_CALLS: Final = 50
 """Calls of each stack that are looked at."""
 _MOST_GONE: Final = 5000
-"""The number of ids of gone frames and documents that are remembered."""
+"""The number of ids of gone frames and documents, and of XML documents, that are remembered."""
 
 
 @dataclass(slots=True)
@@ -52,6 +53,8 @@ class RequestEvents:
         """Present document of each frame, by the browser's ids."""
         self._gone: dict[str, None] = {}
         """Ids of frames and documents that have gone, the oldest first."""
+        self._xml: dict[str, None] = {}
+        """Ids of XML documents that have ended once, the oldest first."""
 
     def handle(self, session: DevToolsSession, method: str, params: Mapping[str, Any], *, is_awaited: bool) -> None:
         """Take an event of the domain Network."""
@@ -67,7 +70,10 @@ class RequestEvents:
             case "Network.loadingFinished":
                 if asked := self._asked.pop(params["requestId"], None):
                     self._traffic.finished(asked.key, asked.request, int(params.get("encodedDataLength", 0)))
-                else:
+                    answer = self._traffic.asked.get(asked.request.url)
+                    if asked.loader == params["requestId"] and answer is not None and is_xml(answer.mime):
+                        _note(self._xml, asked.loader)
+                elif params["requestId"] in self._xml:
                     self._document_ended_again(params["requestId"])
             case "Network.loadingFailed":
                 if asked := self._asked.pop(params["requestId"], None):
@@ -83,14 +89,14 @@ class RequestEvents:
         before = self._documents.get(frame_id, "")
         self._documents[frame_id] = loader
         if before and before != loader:
-            self._note_gone(before)
+            _note(self._gone, before)
         of_frame = [asked for asked in self._asked.values() if asked.frame == frame_id and asked.loader != loader]
         self._abandon([asked for asked in of_frame if asked.request.kind != "document"])
         number = next((asked.number for asked in self._asked.values() if asked.loader == loader), 0)
         for asked in of_frame:
             # A frame goes to one document at a time, so that what was asked for earlier will not be shown.
             if asked.request.kind == "document" and (asked.loader == before or asked.number < number):
-                self._note_gone(asked.loader)
+                _note(self._gone, asked.loader)
                 self._traffic.release(asked.key)
 
     def frame_gone(self, frame_id: str) -> None:
@@ -98,7 +104,7 @@ class RequestEvents:
 
         The request for its document is only released: it may have been answered whole.
         """
-        self._note_gone(frame_id)
+        _note(self._gone, frame_id)
         self._documents.pop(frame_id, None)
         of_frame = [asked for asked in self._asked.values() if asked.frame == frame_id]
         self._abandon([asked for asked in of_frame if asked.request.kind != "document"])
@@ -106,7 +112,7 @@ class RequestEvents:
             self._traffic.release(asked.key)
 
     def _document_ended_again(self, loader: str) -> None:
-        """Await no style sheet any more that the document asked for, if the ended request is that of a document."""
+        """Await no style sheet any more that an XML document asked for."""
         for asked in self._asked.values():
             if asked.loader == loader and asked.request.kind == "stylesheet":
                 self._traffic.release(asked.key)
@@ -151,15 +157,16 @@ class RequestEvents:
         if response.get("fromDiskCache"):
             self._traffic.cached(asked.request)
 
-    def _note_gone(self, name: str) -> None:
-        self._gone[name] = None
-        if len(self._gone) > _MOST_GONE:
-            del self._gone[next(iter(self._gone))]
-
     def _abandon(self, given_up: list[_Asked]) -> None:
         for asked in given_up:
             self._asked.pop(asked.key.partition(" ")[0], None)
             self._traffic.failed(asked.key, asked.request, _ABORTED)
+
+
+def _note(ids: dict[str, None], new: str) -> None:
+    ids[new] = None
+    if len(ids) > _MOST_GONE:
+        del ids[next(iter(ids))]
 
 
 def initiator_of(told: Mapping[str, Any], document: str) -> str:
