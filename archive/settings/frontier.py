@@ -27,7 +27,7 @@ class FrontierSettings(Section):
         0,
         ge=0,
         description="Bytes that are fetched of one host in a second, on average: after a larger fetch, the pause is "
-        "longer, also than max_delay_seconds. 0 is no bound.",
+        "longer, even longer than max_delay_seconds. 0 is no bound.",
     )
     robots: Literal["obey", "ignore"] = Field("obey", description="Whether robots.txt is obeyed or ignored.")
     robots_seconds: float = Field(86_400, gt=0, description="How long a fetched robots.txt is used.")

@@ -194,7 +194,7 @@ class PolitenessOverrides(_Frozen):
         ge=0,
         title="Bandwidth of each host",
         description="number of bytes that are fetched of one host in a second, on average: after a larger fetch, the"
-        " pause is longer, also than max_delay_seconds; 0 is no bound",
+        " pause is longer, even longer than max_delay_seconds; 0 is no bound",
     )
     per_host: int | None = Field(
         None,

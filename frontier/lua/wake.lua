@@ -1,10 +1,13 @@
 -- Take back some of the hosts and URLs whose limits and quotas are not reached any more. ARGV: how many owners of
 -- quotas, hosts or URLs are looked at, about. Returns 1 as long as there are more. The place is in 'waking' of the
--- state, which the edit of a limit sets (take_limits), so that another process goes on where one has ended.
+-- state, which the edit of a limit sets (take_limits), so that another process goes on where one has ended. The place
+-- has no meaning for another server, which has the hosts in another order and begins with the first host again.
 
 if not known() then return 'gone' end
-local at, cursor = string.match(call('HGET', key('state'), 'waking') or '', '^(%d+) (%d+)$')
+local at, cursor, before = string.match(call('HGET', key('state'), 'waking') or '', '^(%d+) (%d+) ?(%x*)$')
 if not at then return 0 end
+local server = string.match(call('INFO', 'server'), 'run_id:(%x+)')
+if before ~= server then cursor = '0' end
 local renders = ROOT .. RENDERS
 local parts = { { ROOT, 'spent' } }
 for _, name in ipairs({ 'aside', 'retired' }) do
@@ -38,5 +41,5 @@ if number > #parts then
   call('HDEL', key('state'), 'waking')
   return 0
 end
-call('HSET', key('state'), 'waking', number .. ' ' .. cursor)
+call('HSET', key('state'), 'waking', number .. ' ' .. cursor .. ' ' .. server)
 return 1

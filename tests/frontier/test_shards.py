@@ -433,7 +433,8 @@ def test_a_job_does_not_end_while_hosts_are_taken_back(make: Make, monkeypatch: 
     frontier = make(*URLS, limits={"host_pages": 1})
     frontier.add([Candidate(f"{url}more", "L") for url in URLS])
     for _ in URLS:
-        assert isinstance(lease := frontier.claim("w"), Lease)
+        lease = frontier.claim("w")
+        assert isinstance(lease, Lease)
         frontier.finish(lease, OK)
     for shard in frontier.shards:
         assert isinstance(shard.claim("w"), Pause), "the hosts are set aside"

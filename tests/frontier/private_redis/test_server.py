@@ -30,7 +30,7 @@ from frontier.private_redis.guard import is_up
 from frontier.private_redis.server import EmbeddedRedis, RedisProblem, await_redis, find_redis, start_redis
 from frontier.queue import Frontier
 from frontier.redis_check import check_redis
-from frontier.store import FrontierUnavailable
+from frontier.store import FrontierUnavailable, Store
 
 ROOT = Path(__file__).parents[3]
 HOLD = """
@@ -214,6 +214,30 @@ def test_a_host_comes_back_though_redis_was_killed_within_the_edit_of_its_quota(
         frontier.close()
         assert server.revive()
         with closing(Frontier.of(server.url, "spring", settings)) as worker:
+            assert isinstance(worker.claim("w"), Lease)
+            assert worker.controls.hosts_aside() == {}
+
+
+def test_hosts_are_taken_back_though_redis_died_in_between(home: Path) -> None:
+    """A new server has its hosts in another order, so that the place in the old order says nothing."""
+    job = Job.of("spring", "garden", ["http://shop.test/"], Profile(scope="any"))
+    with start_redis(home) as server:
+        with closing(Frontier(server.url, job, FrontierSettings())) as frontier, client(server) as link:
+            frontier.open_job()
+            link.hset(
+                "gf:{main}:spring:aside", mapping={f"h{number}.test": "limit-host-urls" for number in range(2_000)}
+            )
+            link.hset("gf:{main}:spring:state", "waking", "1 0")
+            store = Store(server.url, "main", "spring", timeout_seconds=30)
+            for _ in range(4):
+                assert store.run("wake", 300) == 1
+            assert 0 < len(frontier.controls.hosts_aside()) < 2_000
+            until(lambda: not link.info("persistence")["aof_buffer_length"], what="Redis to write its file")
+            store.client.close()
+            os.kill(pid(server), signal.SIGKILL)
+            until(lambda: not is_up(address(server)), what="Redis to be gone")
+        assert server.revive()
+        with closing(Frontier.of(server.url, "spring", FrontierSettings())) as worker:
             assert isinstance(worker.claim("w"), Lease)
             assert worker.controls.hosts_aside() == {}
 
