@@ -39,7 +39,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
 FEW = [cause for cause in CAUSES if cause.name in ("consent", "variant")]
 ENVIRONMENT = {
     "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true",
-    "GHOSTFLEET_FRONTIER__PER_HOST": "2",
     "GHOSTFLEET_QA__PROCESS_SECONDS": "0.2",
 }
 SECONDS = 400.0

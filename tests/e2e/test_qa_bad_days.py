@@ -60,7 +60,6 @@ def environment(**more: str) -> dict[str, str]:
     return {
         **source_environment(),
         "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true",
-        "GHOSTFLEET_FRONTIER__PER_HOST": "2",
         "GHOSTFLEET_QA__PAGE_SECONDS": "60",
         "GHOSTFLEET_QA__PROCESS_SECONDS": "0.2",
         **more,
