@@ -139,7 +139,7 @@ def test_renders_at_a_quota_come_back_when_the_quota_is_raised(bench: Bench) -> 
 def test_hosts_and_urls_come_back_at_whichever_command_of_the_edit_redis_was_away(
     bench: Bench, links: Links, monkeypatch: pytest.MonkeyPatch, shards: int, is_answer_lost: bool
 ) -> None:
-    """Nobody makes the edit again. The next worker does what the edit left undone, before the job can end."""
+    """The next worker does what an interrupted edit left undone, before the job can end. No operator edits again."""
     settings = PATIENT.model_copy(update={"shards": shards})
     for place in itertools.count(1):
         profile = Profile(scope="any", quotas=("host urls=2", "domain urls=3"))
