@@ -12,10 +12,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import gzip
+import io
 import json
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Any, BinaryIO, Final, Literal
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Final, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -35,6 +40,10 @@ _MOST_MARKS: Final = 100_000
 _PIECE: Final = 65_536
 _LONGEST_URL: Final = 65_536
 _TEN_YEARS: Final = 10 * 365 * 86_400
+_MOST_GROWTH: Final = 250
+"""Unpacked bytes for each packed one. URLs of one host have about 20, and gzip reaches 1,000."""
+_FREE_BYTES: Final = 64_000_000
+"""Unpacked bytes that are read of any file."""
 
 Mark = Annotated[str, Field(pattern=r"^-?[0-9]{1,19}$")]
 ShortText = Annotated[str, Field(max_length=_LONGEST_URL)]
@@ -169,6 +178,54 @@ def read_line(text: bytes) -> FileLine:
         raise JobError(_short(first_problem(error))) from error
     except UrlError as error:
         raise JobError(f"url = {_short(repr(found['url']))} can't be used: {_short(str(error))}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedLines:
+    """An open file of lines."""
+
+    lines: BinaryIO
+    """The file, unpacked when its name ends with .gz."""
+    _file: BinaryIO
+
+    @property
+    def read_bytes(self) -> int:
+        """Return how many bytes of the file on the disk were read."""
+        return self._file.tell()
+
+
+@contextmanager
+def opened_lines(path: Path) -> Iterator[OpenedLines]:
+    """Open a file of lines. Raises OSError, also for a .gz file that is cut off, damaged, or grows beyond measure."""
+    try:
+        with path.open("rb") as file:
+            if not path.name.endswith(".gz"):
+                yield OpenedLines(file, file)
+                return
+            with io.BufferedReader(_Unpacked(file), _PIECE) as plain:
+                yield OpenedLines(cast(BinaryIO, plain), file)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise OSError(f"{path} is no whole gzip file: {error}") from error
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a gzip file, as long as the content is not out of proportion to the file."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        self._packed = packed
+        self._plain = gzip.GzipFile(fileobj=packed)
+        self._bytes = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._plain.read1(len(buffer))
+        self._bytes += len(piece)
+        if self._bytes > _FREE_BYTES and self._bytes > _MOST_GROWTH * self._packed.tell():
+            raise OSError(f"the file unpacks to more than {_MOST_GROWTH} times its size, as no list of URLs does")
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 def numbered_lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:

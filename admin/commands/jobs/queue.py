@@ -17,7 +17,7 @@ from admin.options import CommandRefused, Duration, InputError, Size, common, lo
 from admin.units import counted
 
 if TYPE_CHECKING:
-    from admin.jobs.control.queues import HostContent, ImportCount
+    from admin.jobs.control.queues import HostContent
     from admin.jobs.control.steering import FoundJob
     from frontier.lease import Wait
     from frontier.queue import Frontier
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _STATES: Final = ("queued", "leased", "failed", "excluded")
 _PRIORITIES: Final = ("high", "standard", "system")
-_NAMED_LINES: Final = 20
 _NO_LIMIT: Final = "none"
 _LIMITS: Final = ("pages", "urls", "bytes", "seconds", "host_pages")
 
@@ -173,11 +172,7 @@ def export(
             json.dumps({"file": str(file), "urls": dict(found.urls), "seen": found.seen, "blocks": found.blocks})
         )
         return
-    states = ", ".join(f"{found.urls[state]} {state}" for state in _STATES if found.urls[state])
-    seen = f" and {counted(found.seen, 'fingerprint')}" if with_seen else ""
-    if found.blocks:
-        seen = f",{seen.removeprefix(' and')} and {counted(found.blocks, 'block')} of the Bloom filter"
-    click.echo(f"{counted(found.urls.total(), 'URL')}{seen} written to {file}{f': {states}' if states else ''}")
+    click.echo(found.line(str(file)))
 
 
 @queue.command("import")
@@ -202,7 +197,8 @@ def import_urls(
         facts["problems"] = [{"line": number, "why": why} for number, why in found.problems]
         click.echo(json.dumps(facts, ensure_ascii=False))
     else:
-        _print_problems(file, found)
+        for line in found.problem_lines(str(file)):
+            click.echo(line, err=True)
         click.echo(f"{target.name}: {found.line()}")
     return int(found.unusable > 0)
 
@@ -375,7 +371,6 @@ def rebuild(
         return
     for line in account.text():
         click.echo(line)
-    click.echo(f"{target.command()} resumes the job")
 
 
 @contextmanager
@@ -481,13 +476,6 @@ def _line(entry: QueueEntry) -> str:
     path = candidate.hop_path or "-"
     said = f"  ({', '.join(notes)})" if notes else ""
     return f"{entry.state:8} {candidate.priority.name.lower():8} {candidate.depth:3} {path:6} {entry.url}{said}"
-
-
-def _print_problems(file: Path, found: ImportCount) -> None:
-    for number, why in found.problems[:_NAMED_LINES]:
-        click.echo(f"{file} line {number}: {why}", err=True)
-    if (more := found.unusable - _NAMED_LINES) > 0:
-        click.echo(f"and {counted(more, 'more line')} that can't be used", err=True)
 
 
 def _print_table(rows: Sequence[Sequence[str]], *, numbers: int) -> None:

@@ -18,18 +18,16 @@ line: URLs that were queued are known then, and a second visit is asked for once
 
 from __future__ import annotations
 
-import gzip
 import os
 import re
 import time
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import batched
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, Final
 
 from admin.jobs.control.operator_log import note_change
 from admin.units import counted
@@ -39,7 +37,7 @@ from frontier.definition.job import JobError, Seed
 from frontier.definition.scope import LINK_HOPS, Accepted, Candidate, Priority, Rejected, ScopeDecision
 from frontier.links.memory import SEEN_REASONS
 from frontier.queue import Frontier
-from frontier.queues.lines import numbered_lines
+from frontier.queues.lines import numbered_lines, opened_lines
 
 FOLDER: Final = "action"
 DONE: Final = "done"
@@ -167,8 +165,8 @@ class ActionFolder:
         try:
             for tags in ("Fs", "F+") if found[1] == "recover" else ("",):
                 # A journal is read twice. A line that can't be used is named once.
-                with _reading(path) as file:
-                    for chunk in batched(_lines(file, tags, result, names=tags != "F+"), _CHUNK):
+                with opened_lines(path) as file:
+                    for chunk in batched(_lines(file.lines, tags, result, names=tags != "F+"), _CHUNK):
                         kind = {"Fs": "include", "F+": "schedule"}.get(tags, found[1])
                         self._act(kind, mark, [line.candidate for line in chunk], result)
                         yield
@@ -177,7 +175,7 @@ class ActionFolder:
                 self._finish(path, result)
                 self._frontier.desk.drop_marks()
                 self._marks.pop(path.name, None)
-        except (OSError, EOFError, zlib.error) as error:
+        except OSError as error:
             self._refuse(path, f"{path} can't be taken: {error}; correct it and give it another name")
         except _JobOver:
             self._refuse(path, f"{path} was not taken, as the job has ended its work")
@@ -262,13 +260,3 @@ def _lines(file: BinaryIO, tag: str, result: ActionResult, *, names: bool) -> It
 def _refusal(decision: Rejected) -> str:
     rule = f" ({decision.rule})" if decision.rule else ""
     return f"refused: {decision.candidate.url[:2_000]}: {decision.reason}{rule}"
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[BinaryIO]:
-    with path.open("rb") as file:
-        if path.name.endswith(".gz"):
-            with gzip.GzipFile(fileobj=file) as plain:
-                yield cast(BinaryIO, plain)
-        else:
-            yield file

@@ -7,7 +7,6 @@ home's private Redis, which is started for the time of the command, or in the Re
 from __future__ import annotations
 
 import gzip
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -27,14 +26,16 @@ from frontier.definition.scope import Accepted, Candidate, Priority, Rejected
 from frontier.private_redis.server import running_url, start_redis
 from frontier.queue import Frontier
 from frontier.queues.desk import RestoredUrl, SeenBlock
-from frontier.queues.entry import EntryState, QueueEntry
+from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
 from frontier.queues.lines import (
     LONGEST_LINE,
+    OpenedLines,
     QueueHead,
     SeenMarks,
     block_line,
     head_line,
     numbered_lines,
+    opened_lines,
     read_line,
     seen_line,
     url_line,
@@ -47,6 +48,8 @@ from frontier.store import FrontierLost
 _CHUNK: Final = 500
 MOST_PROBLEMS: Final = 1_000
 """Lines of a file that are named because they can't be used; further ones are counted."""
+_NAMED_LINES: Final = 20
+"""Lines that are named to people."""
 _LOOKED_AT: Final = 1_000_000
 """Hosts, and resting URLs, that are looked at."""
 _ENDED: Final = "the job has ended its work, so that nothing was added; crawl the job again"
@@ -69,6 +72,16 @@ class ExportCount:
     urls: Counter[str] = field(default_factory=Counter)
     seen: int = 0
     blocks: int = 0
+    with_seen: bool = False
+    """Fingerprints were asked for."""
+
+    def line(self, file: str) -> str:
+        """Return the counts in one line, which names the file."""
+        seen = f" and {counted(self.seen, 'fingerprint')}" if self.with_seen else ""
+        if self.blocks:
+            seen = f", {counted(self.seen, 'fingerprint')} and {counted(self.blocks, 'block')} of the Bloom filter"
+        states = ", ".join(f"{self.urls[state]} {state}" for state in ENTRY_STATES if self.urls[state])
+        return f"{counted(self.urls.total(), 'URL')}{seen} written to {file}{f': {states}' if states else ''}"
 
 
 @dataclass(slots=True)
@@ -103,6 +116,13 @@ class ImportCount:
         if self.unusable:
             parts.append(f"{counted(self.unusable, 'line')} can't be used")
         return ", ".join(parts)
+
+    def problem_lines(self, file: str) -> Iterator[str]:
+        """Yield a line for each of the first lines that can't be used, and their number when there are more."""
+        for number, why in self.problems[:_NAMED_LINES]:
+            yield f"{file} line {number}: {why}"
+        if (more := self.unusable - _NAMED_LINES) > 0:
+            yield f"and {counted(more, 'more line')} that can't be used"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +175,22 @@ def search(frontier: Frontier, expression: str, states: Sequence[EntryState]) ->
     yield from frontier.desk.entries(states, UrlSearch(expression).finds)
 
 
-def export(target: FoundJob, frontier: Frontier, path: Path, *, with_seen: bool) -> ExportCount:
+def export(
+    target: FoundJob,
+    frontier: Frontier,
+    path: Path,
+    *,
+    with_seen: bool,
+    by: str = "",
+    tell: Callable[[int], None] = lambda _: None,
+) -> ExportCount:
     """Write the URLs of a job into a file of JSON lines, which takes the place of an older one when it is whole.
 
     A file whose name ends with .gz is compressed. Only the owner can read the file, as it has cookies of redirects.
+    `by` is who asked for the export, when that is not the login name, and `tell` gets the number of URLs so far.
     Raises OSError.
     """
-    found = ExportCount()
+    found = ExportCount(with_seen=with_seen)
     with ExitStack() as stack:
         file: BinaryIO = stack.enter_context(replacement(path, mode=0o600))
         if path.name.endswith(".gz"):
@@ -171,6 +200,8 @@ def export(target: FoundJob, frontier: Frontier, path: Path, *, with_seen: bool)
         for entry in frontier.desk.entries():
             file.write(url_line(entry))
             found.urls[entry.state] += 1
+            if (written := found.urls.total()) % _CHUNK == 0:
+                tell(written)
         # Fingerprints come last: an import would take the URLs above for known ones.
         for marks in frontier.desk.seen() if with_seen else ():
             file.write(seen_line(marks))
@@ -178,45 +209,32 @@ def export(target: FoundJob, frontier: Frontier, path: Path, *, with_seen: bool)
         for block in frontier.desk.seen_blocks() if with_seen else ():
             file.write(block_line(block))
             found.blocks += 1
-    _note(target, "export", {"file": str(path.absolute())}, f"{counted(found.urls.total(), 'URL')} written")
+    _note(target, "export", {"file": str(path.absolute())}, f"{counted(found.urls.total(), 'URL')} written", by=by)
     return found
 
 
-def import_file(target: FoundJob, frontier: Frontier, path: Path, *, any_scope: bool) -> ImportCount:
+def import_file(
+    target: FoundJob,
+    frontier: Frontier,
+    path: Path,
+    *,
+    any_scope: bool,
+    by: str = "",
+    tell: Callable[[int], None] = lambda _: None,
+) -> ImportCount:
     """Add the URLs of a file to a job. A line that can't be used is noted with its number, and the rest goes on.
 
     URLs that are not in scope are refused, unless `any_scope` is set. After a kill, the same import can be repeated: no
-    URL is queued twice. Raises OSError for the file, and JobError when the job has ended its work.
+    URL is queued twice. `by` is who asked for the import, when that is not the login name, and `tell` gets the bytes of
+    the file that were read so far. Raises OSError for the file, and JobError when the job has ended its work.
     """
     found = ImportCount()
-    with _reading(path) as file:
-        chunk: list[RestoredUrl] = []
-        for number, text in numbered_lines(file):
-            try:
-                if text is None:
-                    raise JobError(f"the line has more than {LONGEST_LINE:,} bytes; split it")
-                match read_line(text):
-                    case RestoredUrl() as url:
-                        chunk.append(url)
-                    case SeenMarks() | SeenBlock() as seen:
-                        _restore(frontier, chunk, found, any_scope=any_scope)
-                        chunk = []
-                        if isinstance(seen, SeenMarks):
-                            found.seen += frontier.desk.add_seen(seen.marks)
-                        else:
-                            frontier.desk.add_seen_block(seen)
-                            found.blocks += 1
-                    case QueueHead():
-                        pass
-            except JobError as error:
-                found.unusable += 1
-                if len(found.problems) < MOST_PROBLEMS:
-                    found.problems.append((number, str(error)))
-            if len(chunk) >= _CHUNK:
-                _restore(frontier, chunk, found, any_scope=any_scope)
-                chunk = []
-        _restore(frontier, chunk, found, any_scope=any_scope)
-    _note(target, "import", {"file": str(path.absolute()), "any_scope": any_scope}, found.line())
+    try:
+        with opened_lines(path) as file:
+            _take_lines(frontier, file, found, any_scope=any_scope, tell=tell)
+    except _JobOver as error:
+        raise JobError(_ENDED) from error
+    _note(target, "import", {"file": str(path.absolute()), "any_scope": any_scope}, found.line(), by=by)
     return found
 
 
@@ -324,6 +342,39 @@ def _deletable(frontier: Frontier, finds: Callable[[str], bool]) -> Iterator[tup
                 yield place, entry
 
 
+def _take_lines(
+    frontier: Frontier, file: OpenedLines, found: ImportCount, *, any_scope: bool, tell: Callable[[int], None]
+) -> None:
+    chunk: list[RestoredUrl] = []
+    for number, text in numbered_lines(file.lines):
+        try:
+            if text is None:
+                raise JobError(f"the line has more than {LONGEST_LINE:,} bytes; split it")
+            match read_line(text):
+                case RestoredUrl() as url:
+                    chunk.append(url)
+                case SeenMarks() | SeenBlock() as seen:
+                    _restore(frontier, chunk, found, any_scope=any_scope)
+                    chunk = []
+                    if isinstance(seen, SeenMarks):
+                        found.seen += frontier.desk.add_seen(seen.marks)
+                    else:
+                        frontier.desk.add_seen_block(seen)
+                        found.blocks += 1
+                case QueueHead():
+                    pass
+        except JobError as error:
+            found.unusable += 1
+            if len(found.problems) < MOST_PROBLEMS:
+                found.problems.append((number, str(error)))
+        if len(chunk) >= _CHUNK:
+            _restore(frontier, chunk, found, any_scope=any_scope)
+            chunk = []
+        if number % _CHUNK == 0:
+            tell(file.read_bytes)
+    _restore(frontier, chunk, found, any_scope=any_scope)
+
+
 def _restore(frontier: Frontier, chunk: Sequence[RestoredUrl], found: ImportCount, *, any_scope: bool) -> None:
     if not chunk:
         return
@@ -336,7 +387,7 @@ def _restore(frontier: Frontier, chunk: Sequence[RestoredUrl], found: ImportCoun
             wanted.append(each)
     answers = frontier.desk.restore(wanted)
     if answers is None:
-        raise _JobOver(_ENDED)
+        raise _JobOver
     for each, is_new in zip(wanted, answers, strict=True):
         found.known += not is_new
         found.queued += is_new and each.state == "queued"
@@ -345,21 +396,6 @@ def _restore(frontier: Frontier, chunk: Sequence[RestoredUrl], found: ImportCoun
 
 class _JobOver(Exception):
     """The job has ended its work; no further line can be taken."""
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[BinaryIO]:
-    try:
-        with path.open("rb") as file:
-            if path.name.endswith(".gz"):
-                with gzip.GzipFile(fileobj=file) as plain:
-                    yield cast(BinaryIO, plain)
-            else:
-                yield file
-    except _JobOver as error:
-        raise JobError(str(error)) from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise OSError(f"{path} is no whole gzip file: {error}") from error
 
 
 def _note(target: FoundJob, command: str, arguments: Mapping[str, Any], outcome: str, *, by: str = "") -> None:

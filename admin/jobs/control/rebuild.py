@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Final, Literal
 from admin.jobs.control.operator_log import note_change
 from admin.jobs.control.steering import FoundJob
 from admin.jobs.progress.tally import LogFollower, size_of
-from admin.jobs.runs import PROFILE_FILE, RunError, locked
+from admin.jobs.runs import PROFILE_FILE, Run, RunError, locked
 from admin.units import counted
 from archive import crawl_log
 from archive.crawl_log import LogLine
@@ -41,7 +41,7 @@ from frontier.queue import Frontier
 from frontier.queues.desk import RestoredUrl
 from frontier.queues.entry import EntryState
 from frontier.shards import frontier_for, frontier_of
-from frontier.store import FrontierLost
+from frontier.store import FrontierLost, FrontierUnavailable
 
 _CHUNK: Final = 500
 _QUEUED: Final[tuple[EntryState, ...]] = ("queued",)
@@ -84,6 +84,8 @@ class RebuildAccount:
     with_pages: bool = False
     queued: int = 0
     """URLs in the queues of the rebuilt frontier."""
+    command: str = ""
+    """The command line that resumes the job."""
 
     def text(self) -> Iterator[str]:
         """Yield the lines for people."""
@@ -100,11 +102,12 @@ class RebuildAccount:
         if self.damaged:
             yield f"damaged        {counted(self.damaged, 'line')} of the logs can't be read"
         yield f"unknown        {self._unknown()}"
+        yield f"{self.command} resumes the job"
 
     def _unknown(self) -> str:
         if self.with_pages:
             return "links that only scripts of pages make, and those of pages that could not be read"
-        return "links that were found and not visited; --revisit-pages extracts them from stored pages"
+        return "links that were found and not visited; a rebuild with --revisit-pages takes them from stored pages"
 
 
 def rebuild(
@@ -113,19 +116,19 @@ def rebuild(
     logs: Sequence[Path] = (),
     with_pages: bool = False,
     anew: bool = False,
+    by: str = "",
     say: Callable[[str], None] = lambda _: None,
 ) -> RebuildAccount:
     """Rebuild the frontier of a job that does not run. `logs` are further crawl.log files; `say` tells of each step.
 
-    With `anew`, a frontier that is there is dropped first. A rebuild that was killed is repeated with `anew`.
+    With `anew`, a frontier that is there is dropped first. A rebuild that fails or is interrupted leaves no frontier;
+    one that was killed is repeated with `anew`. `by` is who asked for the rebuild, when that is not the login name.
 
     Raises RunError for a job that runs or whose folder is elsewhere, JobError for a definition that can't be used and
     for a frontier that is there, OSError, FrontierUnavailable and RedisProblem.
     """
-    run, settings = target.run, target.settings
-    if run is None:
-        raise RunError(f"the folder of job {target.name} is not in {settings.home}; give the --home that has it")
-    job = _definition(target)
+    run, settings = checked_run(target), target.settings
+    job = _definition(run)
     with ExitStack() as stack:
         stack.enter_context(locked(run))
         url = settings.redis.url or running_url(settings.home)
@@ -135,9 +138,25 @@ def rebuild(
         stack.enter_context(closing(frontier))
         frontier.open_job(lists=settings.home / LIST_FOLDER)
         work = _Rebuild(settings, frontier, [run.crawl_log, *logs], run.state.seconds)
-        account = work.run(with_pages=with_pages, say=say)
-    note_change(run.folder, "queue rebuild", {"logs": [str(log) for log in logs]}, f"{account.queued} queued")
+        try:
+            account = work.run(with_pages=with_pages, say=say)
+        except BaseException:
+            with suppress(FrontierUnavailable, FrontierLost):
+                frontier.forget()  # a crawl that goes on with half of it would visit the other half again
+            raise
+    account.command = target.command()
+    note_change(run.folder, "queue rebuild", {"logs": [str(log) for log in logs]}, f"{account.queued} queued", by=by)
     return account
+
+
+def checked_run(target: FoundJob) -> Run:
+    """Return the run of a job that can be rebuilt. Raises RunError for one that runs, or whose folder is elsewhere."""
+    if target.run is None:
+        home = target.settings.home
+        raise RunError(f"the folder of job {target.name} is not in {home}; give the --home that has it")
+    if target.is_running:
+        raise RunError(f"job {target.name} is running; its queues can be rebuilt when it has ended")
+    return target.run
 
 
 class _Rebuild:
@@ -328,10 +347,8 @@ class _Rebuild:
         return next_step(VisitOutcome(code), self._frontier.politeness, attempt=1, host_failures=0).ending
 
 
-def _definition(target: FoundJob) -> Job:
+def _definition(run: Run) -> Job:
     """Return the job as the folder of its run has it. Raises JobError."""
-    run = target.run
-    assert run is not None
     profile = run.folder / PROFILE_FILE
     seeds = run.seeds()
     if not len(seeds) or not profile.exists():
@@ -353,6 +370,7 @@ def _drop_or_refuse(url: str, target: FoundJob, *, anew: bool) -> None:
                 f"Redis has the queues of job {target.name}, with {counted(progress.queued, 'queued URL')}; "
                 "resume the job, or give --anew to rebuild them"
             )
+        found.segments.folder = target.segment_folder
         found.forget()
 
 

@@ -307,3 +307,6 @@ def test_nothing_is_imported_into_a_job_that_has_ended_its_work(
     file.with_suffix(".gz").write_bytes(b"no gzip")
     with pytest.raises(OSError, match="gzip"):
         import_file(FoundJob("spring", None, settings), frontier, file.with_suffix(".gz"), any_scope=False)
+    file.with_suffix(".gz").write_bytes(gzip.compress(bytes(70_000_000)))
+    with pytest.raises(OSError, match="more than 250 times its size"):
+        import_file(FoundJob("spring", None, settings), frontier, file.with_suffix(".gz"), any_scope=False)
