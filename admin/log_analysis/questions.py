@@ -65,6 +65,8 @@ class AnalysisView(OutputModel):
     """All lines that the log had then were read."""
     is_running: bool
     """The crawl of the log runs on this machine."""
+    is_of_crawl: bool
+    """The log is that of a crawl whose folder is in this home."""
     reference: str | None
     """The run that the log is compared with by default."""
 
@@ -300,6 +302,7 @@ def _view_of(log: NamedLog, state: IntakeState | None, size: int | None, referen
         at=state.at if state else None,
         is_complete=state.is_complete if state else False,
         is_running=log.is_running,
+        is_of_crawl=log.run is not None,
         reference=reference,
     )
 

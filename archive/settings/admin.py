@@ -73,13 +73,13 @@ class AdminSettings(Section):
     task_days: float = Field(
         7,
         ge=0,
-        description="Days after which a WACZ package that was ordered in the admin site is removed. 0 keeps packages"
-        " until somebody removes them.",
+        description="Days after which a WACZ package, or another task that was ordered in the admin site, is removed. 0"
+        " keeps tasks until somebody removes them.",
     )
     upload_max_bytes: int = Field(
         20_000_000_000,
         ge=0,
-        description="Largest WARC file or WACZ package, in bytes, that people may upload to a collection in the admin"
+        description="Largest WARC file, WACZ package or file of queues, in bytes, that people may upload in the admin"
         " site.",
     )
     part_retry_seconds: float = Field(

@@ -1,10 +1,10 @@
-"""People and programs can order packages, and see what became of them, in these ways."""
+"""People and programs can order long work, and see what became of the work, in these ways."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from admin.collections.tasks import tasks
+from admin.collections.tasks import queue_orders, tasks
 from admin.models.operation import Operation
 from admin.models.transaction import Right
 
@@ -36,12 +36,48 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         tags=_TAGS,
     ),
     Operation(
+        "task.export-queues",
+        "POST",
+        "/crawls/{name}/queue-exports",
+        Right.OPERATE,
+        queue_orders.order_export,
+        "Let the queues of a crawl be written into a file.",
+        input=queue_orders.QueueExportOrder,
+        output=tasks.TaskView,
+        status=202,
+        tags=_TAGS,
+    ),
+    Operation(
+        "task.import-queues",
+        "POST",
+        "/crawls/{name}/queue-imports",
+        Right.OPERATE,
+        queue_orders.order_queue_import,
+        "Add the URLs of a file of queues, which is the body of the request, to a crawl.",
+        output=tasks.TaskView,
+        takes_file=True,
+        status=202,
+        tags=_TAGS,
+    ),
+    Operation(
+        "task.rebuild-queues",
+        "POST",
+        "/crawls/{name}/queue-rebuilds",
+        Right.OPERATE,
+        queue_orders.order_rebuild,
+        "Let the queues of a crawl that does not run be rebuilt from its logs and the capture index.",
+        input=queue_orders.QueueRebuildOrder,
+        output=tasks.TaskView,
+        status=202,
+        tags=_TAGS,
+    ),
+    Operation(
         "task.list",
         "GET",
         "/tasks",
         Right.READ,
         tasks.list_tasks,
-        "List packages and imports of collections.",
+        "List packages, imports, and work on queues.",
         output=tasks.TaskView,
         is_list=True,
         tags=_TAGS,
@@ -52,7 +88,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "/tasks/{task}",
         Right.READ,
         tasks.show_task,
-        "Show how far a package or an import is.",
+        "Show how far a task is: a package, an import, or work on queues.",
         output=tasks.TaskView,
         tags=_TAGS,
     ),
@@ -62,7 +98,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "/tasks/{task}/cancel",
         Right.OPERATE,
         tasks.cancel_task,
-        "Cancel a package or an import.",
+        "Cancel a task that waits or is carried out.",
         output=tasks.TaskView,
         tags=_TAGS,
     ),
@@ -72,7 +108,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "/tasks/{task}",
         Right.OPERATE,
         tasks.remove_task,
-        "Remove a package, or an import that has ended.",
+        "Remove a task that has ended, with what was made.",
         status=204,
         tags=_TAGS,
     ),
@@ -82,7 +118,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "/tasks/{task}/package",
         Right.OPERATE,
         tasks.package_of,
-        "Download a finished WACZ package, whole or in ranges.",
+        "Download a finished WACZ package or export of queues, whole or in ranges.",
         media_type="application/octet-stream",
         tags=_TAGS,
     ),

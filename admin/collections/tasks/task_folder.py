@@ -3,7 +3,7 @@
 | file | written by | content |
 |---|---|---|
 | order.json | the site that took the order | kind, collection, conditions, who and when |
-| progress.json | the process that works | the file that is read, its number, and how many there are |
+| progress.json | the process that works | the file that is read or the step, its number, and how many there are |
 | facts.json | the process that works | what it made; or why it failed |
 | cancel | the site | empty: the task shall end |
 | running | the site | empty, and locked while a process works |
@@ -35,6 +35,7 @@ from archive.settings.load import Settings
 
 FOLDER: Final = "tasks"
 PACKAGE_FILE: Final = "package.wacz"
+EXPORT_FILE: Final = "queue.jsonl.gz"
 UPLOAD_FOLDER: Final = "upload"
 ID: Final = re.compile(r"[0-9]{14}-[0-9a-f]{8}", re.ASCII)
 _DRAFT: Final = ".new-"
@@ -42,7 +43,7 @@ _MOST_AT_ONCE: Final = 4096
 """Tasks of one microsecond."""
 _REMOVED: Final = ".removed-"
 _UPLOAD: Final = ".upload-"
-_KEPT: Final = frozenset(("order.json", "result.json", "running", PACKAGE_FILE))
+_KEPT: Final = frozenset(("order.json", "result.json", "running", PACKAGE_FILE, EXPORT_FILE))
 _MOST_JSON: Final = 1_000_000
 
 
@@ -53,6 +54,17 @@ class TaskKind(StrEnum):
     """Write a WACZ package."""
     IMPORT = "import"
     """Add an uploaded WARC file or WACZ package to a collection."""
+    QUEUE_EXPORT = "queue-export"
+    """Write the queues of a crawl into a file."""
+    QUEUE_IMPORT = "queue-import"
+    """Add the URLs of an uploaded file to the queues of a crawl."""
+    QUEUE_REBUILD = "queue-rebuild"
+    """Rebuild the queues of a crawl from its logs and the capture index."""
+
+    @property
+    def is_of_queues(self) -> bool:
+        """Return whether the task works on the queues of a crawl."""
+        return self in (TaskKind.QUEUE_EXPORT, TaskKind.QUEUE_IMPORT, TaskKind.QUEUE_REBUILD)
 
 
 class TaskState(StrEnum):
@@ -77,7 +89,8 @@ class TaskOrder:
     created: Micros
     created_by: str
     conditions: Mapping[str, Any]
-    """For a package: since, until, job, url_prefix, title, originals. For an import: file."""
+    """For a package: since, until, job, url_prefix, title, originals. For an import: file. For work on queues: job, the
+    name of the run; seen of an export, file and any_scope of an import, or revisit_pages and anew of a rebuild."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +119,11 @@ class TaskFolder:
     def package(self) -> Path:
         """Return the path of the finished package."""
         return self.path / PACKAGE_FILE
+
+    @property
+    def export(self) -> Path:
+        """Return the path of the finished export of queues."""
+        return self.path / EXPORT_FILE
 
     @property
     def input_bytes(self) -> float:
@@ -154,9 +172,10 @@ class TaskFolder:
             file.write(json.dumps(values).encode())
 
     def end(self, result: TaskResult) -> None:
-        """Write the result durably, and remove all that is neither order, result nor package. Raises OSError."""
+        """Write the result durably, and remove all but the order, the result and what was made. Raises OSError."""
         if result.state is not TaskState.DONE:
             self.package.unlink(missing_ok=True)
+            self.export.unlink(missing_ok=True)
         self.remove_drafts(keeps_input=True)
         with replacement(self.path / "result.json") as file:
             values = {"state": result.state, "ended": result.ended, "problem": result.problem, "facts": result.facts}

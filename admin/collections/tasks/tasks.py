@@ -1,6 +1,7 @@
-"""Order packages and imports, show how far they are, cancel and remove them, and hand out finished packages.
+"""Order packages and imports, show how far tasks are, cancel and remove them, and hand out what they have made.
 
-WARC files have everything that was sent and received, so all but looking asks for the right to steer jobs.
+`queue_orders` orders work on the queues of crawls. WARC files have everything that was sent and received, so all but
+looking asks for the right to steer jobs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from admin.collections.tasks.task_folder import (
 from admin.collections.transfer.selection import ExportProblem, selection
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import InputModel, OutputModel, Page
-from admin.models.transaction import Right, Transaction
+from admin.models.transaction import RIGHTS, Right, Transaction
 from archive.dates import Micros
 from archive.names.warc_paths import ENDINGS
 from archive.url import UrlError, canonical
@@ -40,7 +41,6 @@ from archive.url import UrlError, canonical
 MOST: Final = 200
 MOST_WAITING: Final = 50
 _DAY_MICROS: Final = 86_400_000_000
-_ENTITY: Final = "collection"
 _IMPORTED: Final = (*ENDINGS, ".wacz")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._@+=,~-]+", re.ASCII)
 _LONGEST_NAME: Final = 180
@@ -65,7 +65,7 @@ class PackageOrder(InputModel):
 
 
 class TaskView(OutputModel):
-    """The view shows a task, which is a package to download or the import of an uploaded file."""
+    """The view shows a task: a package to download, the import of an uploaded file, or work on queues of a crawl."""
 
     id: str
     kind: TaskKind
@@ -76,15 +76,18 @@ class TaskView(OutputModel):
     since: str = ""
     until: str = ""
     job: str = ""
+    """A condition of a package; or the run whose queues the task works on."""
     url_prefix: str = ""
     title: str = ""
+    switches: list[str] = Field(default_factory=list)
+    """The switches that are on in an order about queues: seen, any_scope, revisit_pages, anew."""
     file: str = ""
     """The name of an uploaded file."""
     current: str = ""
-    """The file that is read at the moment."""
+    """The file that is read at the moment, or the present step of a rebuild."""
     number: int = 0
     of: int = 0
-    """How far the task is: so many files of all, or so many bytes of an import."""
+    """How far the task is: so many files of all, bytes of an import, URLs of an export, or steps of a rebuild."""
     is_to_cancel: bool = False
     """Somebody asked the task to end, and it has not ended yet."""
     ended: Micros | None = None
@@ -93,12 +96,15 @@ class TaskView(OutputModel):
     problem: str = ""
     """Why the task failed."""
     bytes: int | None = None
-    """The size of the finished package."""
+    """The size of the finished package or export."""
     captures: int | None = None
     pages: int | None = None
     missing: list[str] = Field(default_factory=list)
-    """The first twenty problems because of which captures are missing."""
+    """The first twenty problems because of which captures are missing, or lines of a file of queues that can't be used.
+    Lines of such a file are for people who may steer jobs."""
     missing_count: int = 0
+    account: list[str] = Field(default_factory=list)
+    """Lines that say what became of the URLs of queues."""
 
 
 def order_package(transaction: Transaction, name: str, given: PackageOrder) -> TaskView:
@@ -116,7 +122,7 @@ def order_package(transaction: Transaction, name: str, given: PackageOrder) -> T
         field = option[1].replace("-", "_") if option else ""
         raise InvalidInput(Problem(field, _OPTION.sub("", str(error)).replace(" --until", ""))) from error
     conditions = {key: text.strip() if isinstance(text, str) else text for key, text in given.model_dump().items()}
-    return _order(transaction, TaskKind.PACKAGE, name, conditions)
+    return order_task(transaction, TaskKind.PACKAGE, name, conditions)
 
 
 def order_import(transaction: Transaction, name: str, upload: Path, *, file: str) -> TaskView:
@@ -126,13 +132,18 @@ def order_import(transaction: Transaction, name: str, upload: Path, *, file: str
     """
     transaction.require(Right.CURATE)
     _check_place(transaction, name)
-    safe = _UNSAFE.sub("_", file.replace("\\", "/").rpartition("/")[2])[-_LONGEST_NAME:].lstrip(".-_")
+    safe = safe_name(file)
     if not safe.endswith(_IMPORTED):
         why = f"{file[:100]!a} is no WARC file or WACZ package; the name must end in {', '.join(_IMPORTED)}"
         raise InvalidInput(Problem("file", why))
     if not upload.stat().st_size:
         raise InvalidInput(Problem("file", "the file is empty; choose another one"))
-    return _order(transaction, TaskKind.IMPORT, name, {"file": safe}, upload)
+    return order_task(transaction, TaskKind.IMPORT, name, {"file": safe}, upload)
+
+
+def safe_name(file: str) -> str:
+    """Return the name of an uploaded file without folders and signs that a file of the home must not have."""
+    return _UNSAFE.sub("_", file.replace("\\", "/").rpartition("/")[2])[-_LONGEST_NAME:].lstrip(".-_")
 
 
 def check_known(transaction: Transaction, name: str) -> None:
@@ -143,14 +154,28 @@ def check_known(transaction: Transaction, name: str) -> None:
 
 
 def list_tasks(
-    transaction: Transaction, *, collection: str | None = None, after: str | None = None, limit: int = 50
+    transaction: Transaction,
+    *,
+    collection: str | None = None,
+    crawl: str | None = None,
+    queues: bool | None = None,
+    after: str | None = None,
+    limit: int = 50,
 ) -> Page[TaskView]:
-    """Return tasks, the newest first; `after` is the id of the last one before."""
+    """Return tasks, the newest first; `after` is the id of the last one before.
+
+    With `crawl`, these are tasks about this run. With `queues`, they work on queues; without, they do not.
+    """
     transaction.require(Right.READ)
     found = []
     for task in reversed(tasks_of(transaction.settings)):
         order = task.order() if after is None or task.id < after else None
-        if order is not None and collection in (None, order.collection):
+        if (
+            order is not None
+            and collection in (None, order.collection)
+            and crawl in (None, order.conditions.get("job"))
+            and queues in (None, order.kind.is_of_queues)
+        ):
             found.append(_view(transaction, task, order))
         if len(found) > max(1, min(limit, MOST)):
             return Page[TaskView](items=found[:-1], next=found[-2].id)
@@ -190,14 +215,15 @@ def remove_task(transaction: Transaction, task: str) -> None:
 
 
 def package_of(transaction: Transaction, task: str) -> Path:
-    """Return the path of a finished package. Raises NotFound and Forbidden, and IllegalState before it is done."""
+    """Return the path of a finished package or export. Raises NotFound, Forbidden, and IllegalState before the end."""
     transaction.require(Right.OPERATE)
     found, order = _find(transaction, task)
-    if order.kind is not TaskKind.PACKAGE:
+    made = {TaskKind.PACKAGE: found.package, TaskKind.QUEUE_EXPORT: found.export}.get(order.kind)
+    if made is None:
         raise NotFound("package", task)
-    if (state := found.state()) is not TaskState.DONE or not found.package.is_file():
-        raise IllegalState(f"there is no package to download: the task is {state}")
-    return found.package
+    if (state := found.state()) is not TaskState.DONE or not made.is_file():
+        raise IllegalState(f"there is no file to download: the task is {state}")
+    return made
 
 
 def _check_place(transaction: Transaction, name: str) -> None:
@@ -221,16 +247,17 @@ def _check_prefix(url: str) -> None:
         raise InvalidInput(Problem("url_prefix", why)) from error
 
 
-def _order(
+def order_task(
     transaction: Transaction, kind: TaskKind, name: str, conditions: Mapping[str, Any], upload: Path | None = None
 ) -> TaskView:
+    """Write an order that was checked, with its uploaded file, and note the order in the audit. Raises IllegalState."""
     settings = transaction.settings
     waiting = sum(1 for each in tasks_of(settings) if each.result() is None)
     if waiting >= MOST_WAITING:
         raise IllegalState(f"{waiting} tasks wait already; cancel one, or try again when some have ended")
     order = TaskOrder(kind, name, transaction.now, transaction.actor.name, conditions)
     asked = {key: value for key, value in conditions.items() if value not in ("", None)}
-    transaction.audit(f"{kind}.create", _ENTITY, name, name, new=asked)
+    transaction.audit(f"{kind}.create", *_thing(order), new=asked)
     transaction.session.flush()
     draft = None
     try:
@@ -255,7 +282,13 @@ def _find(transaction: Transaction, task: str) -> tuple[TaskFolder, TaskOrder]:
 
 def _audit(transaction: Transaction, action: str, task: TaskFolder, order: TaskOrder) -> None:
     old = {"task": task.id, "kind": str(order.kind), "created_by": order.created_by}
-    transaction.audit(action, _ENTITY, order.collection, order.collection, old=old)
+    transaction.audit(action, *_thing(order), old=old)
+
+
+def _thing(order: TaskOrder) -> tuple[str, str, str]:
+    """Return the kind, the key and the name of the thing that a task works on, for the audit."""
+    name = str(order.conditions["job"]) if order.kind.is_of_queues else order.collection
+    return "crawl" if order.kind.is_of_queues else "collection", name, name
 
 
 def _view(transaction: Transaction, task: TaskFolder, order: TaskOrder) -> TaskView:
@@ -264,6 +297,8 @@ def _view(transaction: Transaction, task: TaskFolder, order: TaskOrder) -> TaskV
     days = transaction.settings.admin.task_days
     expires = None if result is None or not days else int(result.ended + days * _DAY_MICROS)
     wanted = ("since", "until", "job", "url_prefix", "title", "file")
+    may_see = not order.kind.is_of_queues or Right.OPERATE in RIGHTS[transaction.actor.role]
+    switches = [name for name, value in order.conditions.items() if value is True] if order.kind.is_of_queues else []
     return TaskView(
         id=task.id,
         kind=order.kind,
@@ -272,6 +307,7 @@ def _view(transaction: Transaction, task: TaskFolder, order: TaskOrder) -> TaskV
         created=order.created,
         created_by=order.created_by,
         **{name: order.conditions.get(name, "") for name in wanted},
+        switches=switches,
         current=progress.get("name", "") if result is None else "",
         number=progress.get("number", 0) if result is None else 0,
         of=progress.get("of", 0) if result is None else 0,
@@ -282,6 +318,7 @@ def _view(transaction: Transaction, task: TaskFolder, order: TaskOrder) -> TaskV
         bytes=facts.get("bytes"),
         captures=facts.get("captures"),
         pages=facts.get("pages"),
-        missing=facts.get("missing", []),
+        missing=facts.get("missing", []) if may_see else [],
         missing_count=facts.get("missing_count", 0),
+        account=facts.get("account", []) if may_see else [],
     )

@@ -16,6 +16,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Final
 
+from admin.collections.tasks.queue_work import QUEUE_PROBLEMS, export_queues, import_queues, rebuild_queues
 from admin.collections.tasks.task_folder import PACKAGE_FILE, UPLOAD_FOLDER, TaskFolder, TaskKind, TaskOrder
 from admin.collections.transfer.importing import (
     Choices,
@@ -48,7 +49,10 @@ _OF_EACH: Final = 10_000
 _LONGEST: Final = 500
 _NOTE_SECONDS: Final = 0.3
 _NICENESS: Final = 10
-_PROBLEMS: Final = (ExportProblem, ImportProblem, CapturesError, PackageError, StorageError, WarcError, ValueError)
+_PROBLEMS: Final = (
+    *(ExportProblem, ImportProblem, CapturesError, PackageError, StorageError, WarcError, ValueError),
+    *QUEUE_PROBLEMS,
+)
 
 type _Note = Callable[[str, int, int], None]
 """The function notes the file that is read, how far the task is, and when it will be done, in the same unit."""
@@ -64,7 +68,13 @@ def main() -> int:
     if order is None:
         return JOB_FAILED
     settings = load()
-    works = {TaskKind.PACKAGE: _package, TaskKind.IMPORT: _import}
+    works = {
+        TaskKind.PACKAGE: _package,
+        TaskKind.IMPORT: _import,
+        TaskKind.QUEUE_EXPORT: export_queues,
+        TaskKind.QUEUE_IMPORT: import_queues,
+        TaskKind.QUEUE_REBUILD: rebuild_queues,
+    }
     try:
         folder.note("facts.json", works[order.kind](settings, folder, order, _noter(folder)))
     except KeyboardInterrupt:

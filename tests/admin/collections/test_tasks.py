@@ -32,6 +32,7 @@ from admin.collections.tasks.task_folder import (
     tasks_of,
 )
 from admin.collections.tasks.worker import TaskWorker
+from admin.jobs.runs import resume_or_create
 from admin.models.database import Database
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
@@ -239,11 +240,15 @@ def test_packages_are_removed_after_their_time_and_with_their_collection(
     until(lambda: not list((settings.home / FOLDER).glob(".removed-*")), what="the end of the removal")
 
 
-def test_the_page_is_accessible_and_a_job_leads_to_it(site: RunningSite, operator: httpx.Client) -> None:
+def test_the_pages_of_tasks_are_accessible_and_a_job_leads_to_them(
+    site: RunningSite, operator: httpx.Client, settings: Settings
+) -> None:
+    run = resume_or_create(settings.collection(NAME) / "jobs", NAME, "weekly", {})
+    queues = f"/jobs/crawls/{run.state.name}/queues"
     send_form(operator, PACKAGES)
     ended(operator)
     assert 'value="daily"' in operator.get(f"{PACKAGES}?job=daily").text
-    assert serious_on_pages(site.address, operator, [PACKAGES, f"/collections/{NAME}"]) == []
+    assert serious_on_pages(site.address, operator, [PACKAGES, queues, f"/collections/{NAME}"]) == []
 
 
 def warc_of_another_home(folder: Path) -> Path:

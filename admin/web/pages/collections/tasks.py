@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
-from flask import Blueprint, request, send_file
+from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.collections.tasks import tasks
 from admin.collections.tasks.task_folder import ENDS
 from admin.collections.tasks.tasks import PackageOrder
-from admin.models.errors import InvalidInput, NotFound, Problem, UseCaseError
+from admin.models.errors import NotFound, UseCaseError
 from admin.models.transaction import Right, Transaction
+from admin.web.files import download as file_for_download
+from admin.web.files import sent_file
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, read, reading, saving, site, transaction, with_large_files
 
 BLUEPRINT: Final = Blueprint("tasks", __name__, url_prefix="/<name>/packages")
 _FIELDS: Final = ("since", "until", "job", "url_prefix", "title")
-_DOWNLOAD_POLICY: Final = "default-src 'none'; sandbox"
 
 
 @BLUEPRINT.route("", methods=["GET", "POST"], endpoint="index")
@@ -37,18 +37,11 @@ def index(name: str) -> Response:
 @needs(Right.CURATE)
 def upload(name: str) -> Response:
     """Take a WARC file or a WACZ package, and import it in the background."""
-    sent, form = request.files.get("file"), _empty_form()
-    path = Path(getattr(sent.stream, "name", "")) if sent is not None else Path()
+    form = _empty_form()
     try:
-        if sent is None or not sent.filename:
-            raise InvalidInput(Problem("file", "no file was sent; choose one"))
-        sent.stream.flush()
-        if path.stat().st_size > site().settings.admin.upload_max_bytes:
-            raise InvalidInput(
-                Problem("file", f"the file has {path.stat().st_size:,} bytes, which is more than allowed")
-            )
+        path, file = sent_file()
         with transaction() as opened:
-            tasks.order_import(opened, name, path, file=sent.filename)
+            tasks.order_import(opened, name, path, file=file)
     except UseCaseError as error:
         form.take(error)
         return page("collections/tasks.html", 422, form=form, **_values(name))
@@ -83,18 +76,7 @@ def download(name: str, task: str) -> Response:
     with reading() as opened:
         _check(opened, name, task)
         path = tasks.package_of(opened, task)
-    answer = send_file(
-        path,
-        "application/octet-stream",
-        as_attachment=True,
-        download_name=f"{name}-{task}.wacz",
-        conditional=True,
-        etag=False,
-    )
-    answer.headers["Content-Security-Policy"] = _DOWNLOAD_POLICY
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    return file_for_download(path, f"{name}-{task}.wacz")
 
 
 def _empty_form() -> Form:
@@ -103,7 +85,8 @@ def _empty_form() -> Form:
 
 
 def _check(opened: Transaction, name: str, task: str) -> None:
-    if tasks.show_task(opened, task).collection != name:
+    found = tasks.show_task(opened, task)
+    if found.collection != name or found.kind.is_of_queues:
         raise NotFound("task", task)
 
 
@@ -114,6 +97,6 @@ def _order_of(sent: dict[str, Any]) -> dict[str, Any]:
 def _values(name: str) -> dict[str, Any]:
     most = site().settings.admin.upload_max_bytes
     with reading() as opened:
-        found = tasks.list_tasks(opened, collection=name, after=request.args.get("after"))
+        found = tasks.list_tasks(opened, collection=name, queues=False, after=request.args.get("after"))
     is_busy = any(each.state not in ENDS for each in found.items)
     return {"name": name, "tasks": found, "is_busy": is_busy, "ends": ENDS, "most": most}
