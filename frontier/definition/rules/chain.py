@@ -192,6 +192,12 @@ def parse_rule(line: str) -> RuleLine:
     return RuleLine(decision, kind, arguments)
 
 
+def may_name_file(line: str) -> bool:
+    """Return False for a line that names no list file, without reading the rule: a profile may have 100,000 of them."""
+    lower = line.lower()
+    return "list" in lower or "file" in lower
+
+
 def list_file_of(line: str) -> str | None:
     """Return the list file that a rule names; None when the line has none, or is no rule."""
     try:
