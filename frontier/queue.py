@@ -40,6 +40,7 @@ from frontier.definition.revisit import REVISIT_KEYS, RevisitHistory, after_visi
 from frontier.definition.rules.kinds import FetchedAnswer, KnownFacts
 from frontier.definition.rules.list_files import ListFileError
 from frontier.definition.scope import (
+    SCOPE_KEYS,
     Accepted,
     Candidate,
     Priority,
@@ -327,7 +328,7 @@ class Frontier(LeaseQueue):
 
         def changed(job: Job) -> Job:
             profile = edited(job.profile, values)
-            check_meaning(profile, keys)
+            check_meaning(profile, keys.intersection(SCOPE_KEYS))
             if "groups" in keys:
                 groups_of(profile.groups, lists)
             _check_visitors(job.profile, profile)
