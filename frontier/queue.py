@@ -321,7 +321,7 @@ class Frontier(LeaseQueue):
         `values` are nested as in a profile file; the key of a list may end with `+` or `-`, which adds or removes
         lines. `lists` is the folder of the list files of queue groups. Return the edits, which the job keeps and has
         after a restart. Queued URLs that a narrower scope rejects are ended when their turn comes. Links that were
-        rejected before are not taken back. Raises EditRefused or another JobError, which changes nothing, and
+        rejected before are not taken back. Raises ProfileEditRefused or another JobError, which changes nothing, and
         FrontierLost when the job is gone.
         """
         keys = keys_of(values)

@@ -39,7 +39,7 @@ _MOST_SHOWN: Final = 20
 """Largest number of problems in a message."""
 
 
-class EditRefused(JobError):
+class ProfileEditRefused(JobError):
     """An edit can't be used, and changes nothing. All problems are named."""
 
     def __init__(self, problems: Sequence[ProfileProblem]) -> None:
@@ -119,7 +119,7 @@ def with_list_names(edit: ProfileEdit) -> ProfileEdit:
 def edited(
     profile: Profile, values: Mapping[str, Any], line_of: LineOf = lambda _: None, *, is_present: bool = True
 ) -> Profile:
-    """Return a profile with other values of some keys, nested as in a profile file. Raises EditRefused.
+    """Return a profile with other values of some keys, nested as in a profile file. Raises ProfileEditRefused.
 
     The key of a list may end with `+` for lines that are added behind the others, or with `-` for lines that are
     removed first. `line_of` tells the lines of the values in their file. Without `is_present`, the profile is not the
@@ -161,19 +161,19 @@ def edited(
         problems += [_placed(problem, path, added) for problem, path in wrong_values(changed)]
     if problems:
         found = [replace(problem, line=line_of(path)) for problem, path in problems]
-        raise EditRefused(sorted(found, key=lambda each: each.line or 0))
+        raise ProfileEditRefused(sorted(found, key=lambda each: each.line or 0))
     return made
 
 
 def check_meaning(profile: Profile, keys: Collection[str]) -> None:
-    """Raise EditRefused when the values of these keys do not fit each other, or when list files can't be used."""
+    """Raise ProfileEditRefused when the values of these keys do not fit each other, or when list files can't be used."""
     found = [
         ProfileProblem(".".join(map(str, each.path)), each.message)
         for each in meaning_problems(profile, keys)
         if each.path[0] in keys and not each.is_warning
     ]
     if found:
-        raise EditRefused(found)
+        raise ProfileEditRefused(found)
 
 
 def has_other_scope(before: Profile, after: Profile) -> bool:

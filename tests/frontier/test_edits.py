@@ -14,7 +14,7 @@ import yaml
 from support.stores.real_frontier import Bench
 
 from archive.settings import FrontierSettings
-from frontier.definition.edits import EditRefused, ProfileEdit, edits_between, patch_of, with_edits
+from frontier.definition.edits import ProfileEdit, ProfileEditRefused, edits_between, patch_of, with_edits
 from frontier.definition.job import JobError, PolitenessOverrides, Profile, Seed
 from frontier.definition.profile import load_profile
 from frontier.definition.scope import Accepted, Candidate, Rejected
@@ -141,7 +141,7 @@ def test_all_problems_of_an_edit_are_named_with_their_places(bench: Bench, tmp_p
         "scope": "any", "hops": -1, "rules+": ["REJECT All", "REJECT Nothing"], "rules-": ["REJECT gone"],
         "limits": {"urs": 1}, "exclude": "/x/", "hops+": ["1"],
     }  # fmt: skip
-    with pytest.raises(EditRefused) as caught:
+    with pytest.raises(ProfileEditRefused) as caught:
         frontier.edit(values, by="mia")
     assert {each.key for each in caught.value.problems} == {
         "scope", "hops", "rules+.1", "rules-", "limits.urs", "exclude", "hops+",

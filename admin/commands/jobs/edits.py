@@ -54,7 +54,7 @@ def edit(
       6  Redis has no queues of the job
     """
     from admin.jobs.control import queues
-    from frontier.definition.edits import EditRefused
+    from frontier.definition.edits import ProfileEditRefused
     from frontier.definition.job import JobError
 
     if not changes and file is None:
@@ -66,7 +66,7 @@ def edit(
                 profile = frontier.stored_job().profile
                 values = _merged(_of_file(file, profile), _of_changes(changes))
                 edits = queues.edit(target, frontier, values)
-            except EditRefused as error:
+            except ProfileEditRefused as error:
                 raise _refused(each.message for each in error.problems) from error
             except JobError as error:
                 raise InputError(str(error)) from error

@@ -20,7 +20,7 @@ from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 from archive.url import UrlError, canonical
-from frontier.definition.edits import EditRefused, edited, with_lists_in
+from frontier.definition.edits import ProfileEditRefused, edited, with_lists_in
 from frontier.definition.groups import MAX_GROUPS, check_group_line
 from frontier.definition.job import JobError, Profile
 from frontier.definition.rules.list_files import LIST_FOLDER
@@ -287,7 +287,7 @@ def _checked_profile(text: str) -> dict[str, Any]:
             raise JobError("these are no keys of a profile with values; write for example robots: ignore")
         edited(Profile(), values, document.line_of, is_present=False)
         with_lists_in(values, Path(LIST_FOLDER))
-    except (YamlRefused, EditRefused) as error:
+    except (YamlRefused, ProfileEditRefused) as error:
         raise InvalidInput(*(Problem("profile", each.message, each.line) for each in error.problems[:20])) from error
     except JobError as error:
         raise InvalidInput(Problem("profile", str(error))) from error
