@@ -166,7 +166,7 @@ def edited(
 
 
 def check_meaning(profile: Profile, keys: Collection[str]) -> None:
-    """Raise ProfileEditRefused when the values of these keys do not fit each other, or when list files can't be used."""
+    """Raise ProfileEditRefused when values of these keys do not fit each other, or list files can't be used."""
     found = [
         ProfileProblem(".".join(map(str, each.path)), each.message)
         for each in meaning_problems(profile, keys)
