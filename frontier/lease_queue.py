@@ -16,6 +16,7 @@ from typing import Any, Final
 from archive import crawl_log
 from archive.settings import FrontierSettings
 from frontier.definition.revisit import RevisitHistory
+from frontier.definition.scope import Rejected, ScopeDecision
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.packing import EndedVisit, leased, unpack
 from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, delay_ms, next_step
@@ -36,6 +37,8 @@ class ExchangeAnswer:
     endings: tuple[LeaseEnding, ...]
     claims: tuple[Claim | None, ...]
     """None for a worker that has to claim again: there were fewer URLs than workers."""
+    rejected: tuple[tuple[Lease, Rejected], ...] = ()
+    """URLs whose turn had come and that were ended without a visit, since the scope rejects them by now."""
 
 
 class LeaseQueue(ABC):
@@ -56,11 +59,15 @@ class LeaseQueue(ABC):
         """Return the rules of politeness for a URL: those of the job, with the values of sheets."""
 
     @abstractmethod
-    def rejecting(self, url: str, scope_length: int) -> str | None:
-        """Return the pattern of an operator that is found in a URL; None when there is none.
+    def rejecting_queued(self, leases: Sequence[Lease], scope_length: int) -> Sequence[Rejected | None]:
+        """Return for each URL the rejection by a scope that was changed since the URL was queued; None for no such one.
 
         `scope_length` is the number of changes of the scope so far.
         """
+
+    @abstractmethod
+    def note_rejected(self, decisions: Sequence[ScopeDecision]) -> None:
+        """Count rejected candidates, and store them for the report."""
 
     @abstractmethod
     def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
@@ -118,7 +125,9 @@ class LeaseQueue(ABC):
         for (lease, _), ending in zip(finished, endings, strict=True):
             if not ending:
                 logger.warning("job %s: the outcome of %s was dropped, since its lease is over", self.name, lease.url)
-        return ExchangeAnswer(endings, self._claims(answer, workers, tokens, seconds) if answer is not None else ())
+        if answer is None:
+            return ExchangeAnswer(endings, ())
+        return ExchangeAnswer(endings, *self._claims(answer, workers, tokens, seconds))
 
     def give_back(
         self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True
@@ -164,42 +173,59 @@ class LeaseQueue(ABC):
             logger.info("job %s: %d leases of workers %s* were taken back", self.name, taken, workers)
         return taken
 
-    def _is_rejected(self, lease: Lease, scope_length: int) -> bool:
-        """Return whether an operator has rejected the URL since it was queued; then its lease is ended."""
-        if (pattern := self.rejecting(lease.url, scope_length)) is None:
-            return False
-        logger.info("job %s: %s is not visited, since an operator rejects %s", self.name, lease.url, pattern)
-        self._end(lease, Step(LeaseEnding.EXCLUDED), VisitOutcome(crawl_log.OUT_OF_SCOPE))
-        return True
+    def _end_rejected(self, rejected: Sequence[tuple[Lease, Rejected]]) -> None:
+        """End and count leases of URLs that the scope rejects."""
+        step, outcome = Step(LeaseEnding.EXCLUDED), VisitOutcome(crawl_log.OUT_OF_SCOPE)
+        try:
+            self._store.run("finish", *(self._ended(lease, step, outcome).packed() for lease, _ in rejected))
+            self.note_rejected([out for _, out in rejected])
+        except FrontierUnavailable as error:  # the other leases are valid, and these expire
+            logger.warning("job %s: URLs that are out of scope were not ended: %s", self.name, error)
+        for lease, out in rejected:
+            logger.info("job %s: %s is not visited: %s (%s)", self.name, lease.url, out.reason, out.rule)
 
     def _claims(
         self, answer: Sequence[Any], workers: Sequence[str], tokens: Sequence[str], seconds: float
-    ) -> tuple[Claim | None, ...]:
-        """Return the claims in an answer; None for a worker that has to claim again."""
-        found: list[Claim | None] = [None] * len(workers)
+    ) -> tuple[tuple[Claim | None, ...], tuple[tuple[Lease, Rejected], ...]]:
+        """Return the claims in an answer, and the URLs that were rejected instead.
+
+        The claim is None for a worker that has to claim again.
+        """
         match answer[0]:
             case b"leases":
-                for number, *given in answer[1]:
-                    try:
-                        lease = self._lease(given, workers[number - 1], tokens[number - 1], seconds)
-                        if lease is not None and not self._is_rejected(lease, answer[-1]):
-                            found[number - 1] = lease
-                    except FrontierUnavailable as error:  # the other leases are valid, and this one expires
-                        logger.warning("job %s: a URL was not ended: %s", self.name, error)
-                return tuple(found)
+                return self._leases(answer, workers, tokens, seconds)
             case b"group":
                 self.assign_groups(answer[1].decode(), [host.decode("utf-8", "replace") for host in answer[2]])
-                return tuple(found)
             case b"wake":
                 self.wake_within_limits()
-                return tuple(found)
             case b"pause":
-                pause = Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode())
-                return (pause,) * len(workers)
+                return (Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode()),) * len(workers), ()
             case b"stopped":
-                return (JobStopped(answer[1].decode("utf-8", "replace")),) * len(workers)
+                return (JobStopped(answer[1].decode("utf-8", "replace")),) * len(workers), ()
             case _:
-                return (JobFinished(),) * len(workers)
+                return (JobFinished(),) * len(workers), ()
+        return (None,) * len(workers), ()
+
+    def _leases(
+        self, answer: Sequence[Any], workers: Sequence[str], tokens: Sequence[str], seconds: float
+    ) -> tuple[tuple[Claim | None, ...], tuple[tuple[Lease, Rejected], ...]]:
+        """Return the leases in an answer, without those that the scope rejects by now, and the latter."""
+        found: list[Claim | None] = [None] * len(workers)
+        leases: list[Lease] = []
+        for number, *given in answer[1]:
+            try:
+                found[number - 1] = lease = self._lease(given, workers[number - 1], tokens[number - 1], seconds)
+                if lease is not None:
+                    leases.append(lease)
+            except FrontierUnavailable as error:  # the other leases are valid, and this one expires
+                logger.warning("job %s: a URL was not ended: %s", self.name, error)
+        decisions = self.rejecting_queued(leases, answer[-1])
+        if not any(decisions):
+            return tuple(found), ()
+        rejected = tuple((lease, out) for lease, out in zip(leases, decisions, strict=True) if out is not None)
+        self._end_rejected(rejected)
+        ended = {lease.token for lease, _ in rejected}
+        return tuple(None if isinstance(each, Lease) and each.token in ended else each for each in found), rejected
 
     def _lease(self, answer: Sequence[Any], worker: str, token: str, seconds: float) -> Lease | None:
         """Return the lease in an answer; None, after the URL failed, when its record is damaged."""

@@ -22,7 +22,15 @@ from archive.dates import now_micros
 from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.control import Controls
-from frontier.definition.edits import ProfileEdit, edited, edits_between, with_edits
+from frontier.definition.edits import (
+    ProfileEdit,
+    check_meaning,
+    edited,
+    edits_between,
+    has_other_scope,
+    keys_of,
+    with_edits,
+)
 from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError, Limits, Profile, RevisitRules, Seed
 from frontier.definition.networks import without_port
@@ -32,6 +40,7 @@ from frontier.definition.revisit import REVISIT_KEYS, RevisitHistory, after_visi
 from frontier.definition.rules.kinds import FetchedAnswer, KnownFacts
 from frontier.definition.rules.list_files import ListFileError
 from frontier.definition.scope import (
+    SCOPE_KEYS,
     Accepted,
     Candidate,
     Priority,
@@ -68,8 +77,10 @@ _CHUNK: Final = 500
 _PREFIX_CHUNK: Final = 5_000
 _LAST_TURN: Final = 10**12
 """Hosts of seeds that wait for their first visit have their turns in `ready`, and all other hosts have times."""
-_EDITED: Final = b"="
-"""Such an entry of the list of further seeds says that the profile of the job was edited."""
+_EDITED: Final = "="
+"""An entry of the list of changes of the scope that begins so says that the profile of the job was edited."""
+_EDITED_SCOPE: Final = "=scope"
+"""The edit was one of the scope, which may reject queued URLs now."""
 _REJECT: Final = "!"
 """An entry of the list of changes of the scope that begins so is a pattern that an operator rejects."""
 
@@ -81,7 +92,7 @@ class Queued(Enum):
     LEASE_OVER = auto()
     """The lease is over, or the job has ended its work."""
     OPENED_ANEW = auto()
-    """The job was opened since the memory of links was begun."""
+    """The job was opened, or its scope was edited, since the memory of links was begun."""
 
 
 class Frontier(LeaseQueue):
@@ -249,6 +260,8 @@ class Frontier(LeaseQueue):
                     return []
                 case Queued.OPENED_ANEW:
                     self._forget_links()
+                    self._scope_length = -1  # an edit of the scope changes the stamp, too
+                    self._learn_scope()
 
     def add_seeds(self, seeds: Sequence[Seed], *, again: bool = False) -> list[ScopeDecision]:
         """Add seeds to a running job, for all its workers and later runs. Return a decision for each seed.
@@ -305,24 +318,29 @@ class Frontier(LeaseQueue):
     def edit(self, values: Mapping[str, Any], *, by: str = "", lists: Path | None = None) -> list[ProfileEdit]:
         """Change keys of the profile of the running job, for all its workers from their next claim on.
 
-        `values` are nested as in a profile file, and `lists` is the folder of the list files of queue groups. Return
-        the edits, which the job keeps and has after a restart. Raises JobError, and FrontierLost when the job is gone.
+        `values` are nested as in a profile file; the key of a list may end with `+` or `-`, which adds or removes
+        lines. `lists` is the folder of the list files of queue groups. Return the edits, which the job keeps and has
+        after a restart. Queued URLs that a narrower scope rejects are ended when their turn comes. Links that were
+        rejected before are not taken back. Raises ProfileEditRefused or another JobError, which changes nothing, and
+        FrontierLost when the job is gone.
         """
-        groups = groups_of(values["groups"], lists) if "groups" in values else None
+        keys = keys_of(values)
 
         def changed(job: Job) -> Job:
             profile = edited(job.profile, values)
+            check_meaning(profile, keys.intersection(SCOPE_KEYS))
+            if "groups" in keys:
+                groups_of(profile.groups, lists)
             _check_visitors(job.profile, profile)
             return job.model_copy(update={"profile": profile})
 
         edits = self._amend(changed, by=by)
-        if groups is not None:
-            self._put_groups(groups)
-        keys = {edit.key for edit in edits}
-        if keys & {"quotas", "limits.host_pages"}:
+        if "groups" in keys:
+            self._put_groups(groups_of(self.job.profile.groups, lists))
+        if {edit.key for edit in edits} & {"quotas", "limits.host_pages"}:
             self.wake_within_limits()
         for edit in edits:
-            logger.info("job %s: %s is now %r and was %r", self.job.name, edit.key, edit.after, edit.before)
+            logger.info("job %s: %s was edited by %s", self.job.name, edit.key, by or "an operator")
         return edits
 
     def edits(self) -> list[ProfileEdit]:
@@ -560,14 +578,16 @@ class Frontier(LeaseQueue):
             raise ValueError("the frontier has no folder for segments")
         return QueueSpiller(self._store, self.segments.folder, self._settings.queue_memory, note)
 
-    def _use(self, job: Job) -> None:
+    def _use(self, job: Job, changes: Sequence[bytes] = ()) -> None:
+        """Use the rules of a job, and these changes of its scope."""
+        prefixes = StoredPrefixes(self._store)
+        scope = Scope(job, prefixes)
+        scope.sheets.addresses_of = self.addresses_of
+        _change(scope, changes)  # other threads get the scope with all of its changes
         self.job = job
         self._store.seen = job.profile.seen
         self._politeness = Politeness.of(self._settings, job.profile.politeness)
-        self._prefixes = StoredPrefixes(self._store)
-        self._scope = Scope(job, self._prefixes)
-        self.sheets = self._scope.sheets
-        self.sheets.addresses_of = self.addresses_of
+        self._prefixes, self._scope, self.sheets = prefixes, scope, scope.sheets
         self._has_polite_sheets = self.sheets.may_set(*POLITE_KEYS)
         self._has_revisit_sheets = self.sheets.may_set(*REVISIT_KEYS)
         self._scope_known, self._scope_length = 0, -1
@@ -616,23 +636,24 @@ class Frontier(LeaseQueue):
                 return
             with self._store.guarded():
                 found = self._store.client.lrange(self._store.key("scope"), self._scope_known, -1)
-                job = self.stored_job() if _EDITED in found else self.job
-                if job.profile != self.job.profile:
-                    self._use(job.model_copy(update={"seeds": self.job.seeds}))
+                job = self.stored_job() if any(each.startswith(_EDITED.encode()) for each in found) else self.job
+                is_edited = job.profile != self.job.profile
+                if is_edited:
                     found = self._store.client.lrange(self._store.key("scope"), 0, -1)
-            further = [entry.decode() for entry in found if entry != _EDITED]
-            if not all(entry.startswith(_REJECT) for entry in further):
+            if is_edited:
+                self._use(job.model_copy(update={"seeds": self.job.seeds}), found)
+            elif _change(self._scope, found):
                 self._prefixes.forget_answers()
-            self._scope.narrow(entry[len(_REJECT) :] for entry in further if entry.startswith(_REJECT))
             self._scope_known = self._scope_length = self._scope_known + len(found)
-            if further:
+            if any(entry != _EDITED.encode() for entry in found):
                 self._forget_links()
 
     def _former_widenings(self) -> list[str]:
         """Return the URLs by which an earlier release widened the scope of the job, without stored prefixes."""
         with self._store.guarded():
             found = self._store.client.lrange(self._store.key("scope"), 0, -1)
-        return [entry.decode() for entry in found if not entry.startswith((_REJECT.encode(), WIDER.encode(), _EDITED))]
+        others = tuple(mark.encode() for mark in (_REJECT, WIDER, _EDITED))
+        return [entry.decode() for entry in found if not entry.startswith(others)]
 
     def _queue_seeds(self, urls: Iterable[str]) -> None:
         self._learn_scope()
@@ -689,12 +710,20 @@ class Frontier(LeaseQueue):
         rules = self.job.profile.revisit
         return rules_with(rules, self.sheets.values_for(url)) if self._has_revisit_sheets else rules
 
-    def rejecting(self, url: str, scope_length: int) -> str | None:
-        """Return the pattern of an operator that is found in a URL; None when there is none."""
+    def rejecting_queued(self, leases: Sequence[Lease], scope_length: int) -> Sequence[Rejected | None]:
+        """Return for each URL the rejection by a scope that was changed since the URL was queued; None for no such one.
+
+        `scope_length` is the number of changes of the scope so far. A URL about which Redis does not answer is visited.
+        """
         self._scope_length = scope_length
-        with suppress(FrontierUnavailable):  # the lease is valid, and the next claim learns the patterns
+        with suppress(FrontierUnavailable):  # the leases are valid, and the next claim learns the changes
             self._learn_scope()
-        return self._scope.rejecting(url)
+        scope, found = self._scope, list[Rejected | None]([None] * len(leases))
+        if scope.may_reject_queued:
+            with suppress(FrontierUnavailable):
+                for number, lease in enumerate(leases):
+                    found[number] = scope.rejecting_queued(candidate_of(lease))
+        return found
 
     def _amend(self, change: Callable[[Job], Job], *, by: str = "") -> list[ProfileEdit]:
         """Change the stored job. Return the edits of its profile."""
@@ -712,7 +741,8 @@ class Frontier(LeaseQueue):
                 lines = [edit.packed() for edit in edits]
                 state = _limits(job.profile) if edits else []
                 sent = job.model_dump_json()
-                is_done = bool(self._store.run("amend", stored or b"", sent, len(lines), *lines, *state))
+                mark = _EDITED_SCOPE if has_other_scope(old.profile, job.profile) else _EDITED
+                is_done = bool(self._store.run("amend", stored or b"", sent, mark, len(lines), *lines, *state))
             if is_done:
                 with self._learning:
                     job = job.model_copy(update={"seeds": self.job.seeds})
@@ -796,6 +826,14 @@ def check_shards(job: str, shards: int, setting: int) -> None:
             f"job {job} is spread over {shards} {'slot' if shards == 1 else 'slots'} of Redis, and frontier.shards is "
             f"{setting}; set frontier.shards to {shards} for this job"
         )
+
+
+def _change(scope: Scope, changes: Iterable[bytes]) -> bool:
+    """Take over changes of the scope. Return whether there may be more prefixes of seeds."""
+    entries = [entry.decode() for entry in changes]
+    scope.narrow(entry[len(_REJECT) :] for entry in entries if entry.startswith(_REJECT))
+    scope.is_edited = scope.is_edited or _EDITED_SCOPE in entries
+    return not all(entry.startswith((_REJECT, _EDITED)) for entry in entries)
 
 
 def _limits(profile: Profile) -> list[str | int | float]:

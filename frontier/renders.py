@@ -33,7 +33,7 @@ from typing import Protocol
 from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.definition.job import Job
-from frontier.definition.scope import Accepted, Candidate, ScopeDecision
+from frontier.definition.scope import Accepted, Candidate, Rejected, ScopeDecision
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.packing import candidate_of, pack, queue_score
@@ -75,8 +75,8 @@ class JobRules(Protocol):
         """Count rejected candidates."""
         ...
 
-    def rejecting(self, url: str, scope_length: int) -> str | None:
-        """Return the pattern of an operator that is found in a URL; None when there is none."""
+    def rejecting_queued(self, leases: Sequence[Lease], scope_length: int) -> Sequence[Rejected | None]:
+        """Return for each URL the rejection by a scope that was changed since the URL was queued."""
         ...
 
     def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
@@ -135,9 +135,13 @@ class RenderQueue(LeaseQueue):
         with self._job_store.guarded():
             self._job_store.client.hset(self._job_store.key("state"), "render_workers", at_once)
 
-    def rejecting(self, url: str, scope_length: int) -> str | None:
-        """Return the pattern of an operator that is found in a URL; None when there is none."""
-        return self._frontier.rejecting(url, scope_length)
+    def rejecting_queued(self, leases: Sequence[Lease], scope_length: int) -> Sequence[Rejected | None]:
+        """Return for each URL the rejection by a scope that was changed since the URL was queued."""
+        return self._frontier.rejecting_queued(leases, scope_length)
+
+    def note_rejected(self, decisions: Sequence[ScopeDecision]) -> None:
+        """Count rejected candidates, and store them for the report."""
+        self._frontier.note_rejected(decisions)
 
     def assign_groups(self, version: str, hosts: Sequence[str]) -> None:
         """Look up the queue groups of these hosts, and store them for all workers."""

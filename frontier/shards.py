@@ -62,7 +62,7 @@ from frontier.definition.groups import GroupList
 from frontier.definition.job import Job, JobError
 from frontier.definition.networks import without_port
 from frontier.definition.quotas import QuotaKind, QuotaOwner, Quotas
-from frontier.definition.scope import Accepted, Candidate, ScopeDecision, registered_domain
+from frontier.definition.scope import Accepted, Candidate, Rejected, ScopeDecision, registered_domain
 from frontier.group_turns import pass_turns
 from frontier.groups import GroupBook
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
@@ -192,7 +192,7 @@ class HostShard(Frontier):
         self._lookups = whole.lookups
         self._groups = GroupBook(store, whole.lookups)
 
-    def _use(self, job: Job) -> None:
+    def _use(self, job: Job, changes: Sequence[bytes] = ()) -> None:
         self._take_rules(self._whole)
         self.job = job
         self._store.seen = job.profile.seen
@@ -201,9 +201,9 @@ class HostShard(Frontier):
         """Count rejected candidates."""
         self._whole.note_rejected(decisions)
 
-    def rejecting(self, url: str, scope_length: int) -> str | None:
-        """Return the pattern of an operator that is found in a URL; None when there is none."""
-        return self._whole.rejecting(url, scope_length)
+    def rejecting_queued(self, leases: Sequence[Lease], scope_length: int) -> Sequence[Rejected | None]:
+        """Return for each URL the rejection by a scope that was changed since the URL was queued."""
+        return self._whole.rejecting_queued(leases, scope_length)
 
     def put_groups(self, groups: GroupList) -> None:
         """Replace the queue groups, whose turns in the shard are still to come."""
@@ -278,16 +278,17 @@ class ShardedQueue(LeaseQueue):
         self._before_exchange()
         endings = [LeaseEnding.STALE] * len(finished)
         claims: list[Claim | None] = [None] * len(workers)
+        rejected: list[tuple[Lease, Rejected]] = []
         try:
             for number, worker in enumerate(workers):
                 claims[number] = self._places.kept(worker, self.renew)
-            self._ask_shards(finished, workers, endings, claims, lease_seconds)
+            self._ask_shards(finished, workers, endings, claims, rejected, lease_seconds)
         except FrontierUnavailable:
             for worker, claim in zip(workers, claims, strict=True):
                 if isinstance(claim, Lease):
                     self._places.keep(worker, claim)
             raise
-        return ExchangeAnswer(tuple(endings), tuple(claims))
+        return ExchangeAnswer(tuple(endings), tuple(claims), tuple(rejected))
 
     def _ask_shards(
         self,
@@ -295,9 +296,10 @@ class ShardedQueue(LeaseQueue):
         workers: Sequence[str],
         endings: list[LeaseEnding],
         claims: list[Claim | None],
+        rejected: list[tuple[Lease, Rejected]],
         lease_seconds: float | None,
     ) -> None:
-        """Finish the visits, and make the claims that are None. The answers are put into `endings` and `claims`."""
+        """Finish the visits, and make the claims that are None. The answers are put into the lists."""
         pauses: list[list[Pause]] = [[] for _ in workers]
         visits = _grouped(enumerate(self._shard_of(lease.host) for lease, _ in finished))
         asking = _grouped(
@@ -312,6 +314,7 @@ class ShardedQueue(LeaseQueue):
                     [workers[number] for number in asked],
                     lease_seconds=lease_seconds,
                 )
+                rejected += answer.rejected
                 for number, found in zip(ending, answer.endings, strict=True):
                     endings[number] = found
                 for number, claim in zip(asked, answer.claims, strict=True):
@@ -594,8 +597,8 @@ class ShardedFrontier(ShardedQueue, Frontier):
     def _end_of_job(self) -> JobFinished | JobStopped | None:
         return self.end_of_job()
 
-    def _use(self, job: Job) -> None:
-        super()._use(job)
+    def _use(self, job: Job, changes: Sequence[bytes] = ()) -> None:
+        super()._use(job, changes)
         for shard in self.shards:
             shard.use(job)
 

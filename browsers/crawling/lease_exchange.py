@@ -7,9 +7,11 @@ their next URLs in one step. A thread that is alone is served at once, so that n
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 
+from frontier.definition.scope import Rejected
 from frontier.lease import Claim, Lease
 from frontier.lease_queue import MOST_EXCHANGED, LeaseQueue
 from frontier.politeness import LeaseEnding, VisitOutcome
@@ -35,8 +37,12 @@ class _Request:
 class LeaseExchange:
     """The exchange of one worker. It is safe to share between threads; each thread claims by a name of its own."""
 
-    def __init__(self, queue: LeaseQueue) -> None:
+    def __init__(
+        self, queue: LeaseQueue, note_rejected: Callable[[Lease, Rejected], None] = lambda lease, out: None
+    ) -> None:
+        """`note_rejected` is called with each URL that the scope rejects when its turn has come."""
         self._queue = queue
+        self._note_rejected = note_rejected
         self._turn = Lock()
         self._waiting = deque[_Request]()
         self._reserved: dict[str, Claim] = {}
@@ -82,6 +88,8 @@ class LeaseExchange:
             for request in taken:
                 request.error = error
             return
+        for lease, out in answer.rejected:
+            self._note_rejected(lease, out)
         for request, found in zip(ending, answer.endings, strict=True):
             request.ending = found
         for request, claim in zip(claiming, answer.claims, strict=True):

@@ -116,7 +116,7 @@ class Worker:
         self.tally = WorkerTally()
         self._frontier = frontier
         self._queue: LeaseQueue = frontier.renders if renders else frontier
-        self._exchange = LeaseExchange(self._queue)
+        self._exchange = LeaseExchange(self._queue, self._note_rejected)
         self._renders = renders
         self._job = frontier.job
         self._visitors = visitors
@@ -289,7 +289,10 @@ class Worker:
         """End a URL without a visit, since a rule rejects the addresses of its host."""
         log.info("%s is not visited: %s (%s)", lease.url, out.reason, out.rule)
         if self._finish(lease, VisitOutcome(crawl_log.OUT_OF_SCOPE)) is LeaseEnding.EXCLUDED:
-            self._note(lease, crawl_log.OUT_OF_SCOPE, f"rejected:{out.reason}")
+            self._note_rejected(lease, out)
+
+    def _note_rejected(self, lease: Lease, out: Rejected) -> None:
+        self._note(lease, crawl_log.OUT_OF_SCOPE, f"rejected:{out.reason}")
 
     def _set_aside(self, lease: Lease) -> None:
         """End a URL that lost several workers, since the URL may be the reason."""

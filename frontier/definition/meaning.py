@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from frontier.definition.job import Profile
-from frontier.definition.rules.chain import file_problem, list_file_of, parse_rule
+from frontier.definition.rules.chain import file_problem, list_file_of, may_name_file, parse_rule
 from frontier.definition.yaml_document import YamlPath
 
 CONTACT: Final = re.compile(r"https?://[^\s/]+\.[^\s]+|[^\s@<(]+@[^\s@>)]+\.[^\s@>)]+", re.ASCII)
@@ -59,7 +59,7 @@ def _pauses(profile: Profile) -> Iterator[MeaningProblem]:
 
 def _rules(profile: Profile) -> Iterator[MeaningProblem]:
     for number, line in enumerate(profile.rules):
-        if "list" in line.lower() and list_file_of(line) is not None and (why := file_problem(line)) is not None:
+        if may_name_file(line) and list_file_of(line) is not None and (why := file_problem(line)) is not None:
             yield MeaningProblem(("rules", number), f"rules.{number}: {why}")
     if profile.rules:
         last = parse_rule(profile.rules[-1])

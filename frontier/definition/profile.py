@@ -97,7 +97,7 @@ def check_profile(path: Path) -> ProfileCheck:
         file, line = source.origin(key)
         return replace(problem, file=file, line=line)
 
-    found = [placed(problem, key) for problem, key in _wrong(values)]
+    found = [placed(problem, key) for problem, key in wrong_values(values)]
     profile = None if found else Profile.model_validate(values)
     if profile is not None:
         found += [
@@ -122,7 +122,7 @@ def make_profile(values: Mapping[str, Any], where: str, line_of: LineOf = lambda
 
 def profile_problems(values: Mapping[str, Any], line_of: LineOf = lambda _: None) -> tuple[ProfileProblem, ...]:
     """Return everything that keeps these values from being a profile, in the order of their lines."""
-    found = [replace(problem, line=line_of(path)) for problem, path in _wrong(values)]
+    found = [replace(problem, line=line_of(path)) for problem, path in wrong_values(values)]
     return tuple(sorted(found, key=lambda each: each.line or 0))
 
 
@@ -131,16 +131,27 @@ def with_lists_of(profile: Profile, folder: Path) -> Profile:
 
     Raises JobError for a rule that names another file.
     """
-    lines = []
-    for line in profile.rules:
-        name = list_file_of(line)
-        if name is not None and not is_plain_name(name):
-            raise JobError(f"rules: {line[:200]!r} names a file outside of {folder}; write the name of a file in it")
-        lines.append(line if name is None else with_list_file(line, folder / name))
-    return profile.model_copy(update={"rules": tuple(lines)})
+    return profile.model_copy(update={"rules": tuple(with_list_in(line, folder) for line in profile.rules)})
 
 
-def _wrong(values: Mapping[str, Any]) -> Iterator[tuple[ProfileProblem, YamlPath]]:
+def with_list_in(line: str, folder: Path) -> str:
+    """Return the line of a rule of the admin site with the path of its list file, which is in this folder of the home.
+
+    Raises JobError for a rule that names another file.
+    """
+    name = list_file_of(line)
+    if name is not None and not is_plain_name(name):
+        raise JobError(f"rules: {line[:200]!r} names a file outside of {folder}; write the name of a file in it")
+    return line if name is None else with_list_file(line, folder / name)
+
+
+def with_list_name(line: str) -> str:
+    """Return the line of a rule with the name of its list file alone, as the admin site has the line."""
+    name = list_file_of(line)
+    return line if name is None else with_list_file(line, Path(Path(name).name))
+
+
+def wrong_values(values: Mapping[str, Any]) -> Iterator[tuple[ProfileProblem, YamlPath]]:
     """Yield everything that keeps these values from being a profile, with the path of its value."""
     unknown: set[str] = set()
     for path, message in _unknown(values, Profile, ()):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from frontier.definition.rules.chain import list_file_of, with_list_file
+from frontier.definition.rules.chain import list_file_of, may_name_file, with_list_file
 from frontier.definition.rules.list_files import is_plain_name
 from frontier.definition.toml_lines import toml_lines
 from frontier.definition.yaml_document import MAX_BYTES, YamlPath, YamlRefused, read_document
@@ -31,7 +31,8 @@ MAX_PROFILE_BYTES: Final = 50_000_000
 """A profile may hold 100,000 rules; a YAML file has the narrower limits of `yaml_document`."""
 _MAX_DEPTH: Final = 5
 _MAX_FILES: Final = 50
-_JOINED: Final = frozenset({"include", "exclude", "rules", "sheets"})
+JOINED: Final = ("include", "exclude", "rules", "sheets")
+"""A profile adds its lines of these lists to those of the profile that it extends."""
 _TOML_LINE: Final = re.compile(r"\(at line (\d+), column \d+\)")
 
 
@@ -89,7 +90,7 @@ class AssembledProfile:
                 continue
             if isinstance(value, Mapping) and isinstance(into.get(key), dict):
                 self._merge(into[key], value, source, path)
-            elif not above and key in _JOINED and isinstance(value, list) and isinstance(into.get(key), list):
+            elif not above and key in JOINED and isinstance(value, list) and isinstance(into.get(key), list):
                 first = len(into[key])
                 into[key] = [*into[key], *value]
                 self._origins.update(((key, first + at), (source, (key, at))) for at in range(len(value)))
@@ -212,11 +213,12 @@ def _with_list_paths(values: Mapping[str, Any], folder: Path) -> Mapping[str, An
     rules = values.get("rules")
     if not isinstance(rules, list):
         return values
-    return {**values, "rules": [_with_list_path(line, folder) for line in rules]}
+    return {**values, "rules": [with_list_path(line, folder) for line in rules]}
 
 
-def _with_list_path(line: Any, folder: Path) -> Any:
-    if not isinstance(line, str) or "list" not in line.lower() or (name := list_file_of(line)) is None:
+def with_list_path(line: Any, folder: Path) -> Any:
+    """Return the line of a rule with the absolute path of the list file that it names in a folder."""
+    if not isinstance(line, str) or not may_name_file(line) or (name := list_file_of(line)) is None:
         return line
     return with_list_file(line, folder / name)
 

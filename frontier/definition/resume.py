@@ -1,7 +1,8 @@
 """An unfinished job may be started again with a changed definition. This module checks the change. Pure.
 
 Limits may be raised, and seeds added. Politeness and the visitor may change. The keys that decide the scope must stay
-the same: URLs that were rejected before are not looked at again.
+the same: URLs that were rejected before are not looked at again. Most of these keys can be edited while the job runs
+(`edits`).
 """
 
 from __future__ import annotations
@@ -9,22 +10,10 @@ from __future__ import annotations
 from typing import Final
 
 from frontier.definition.job import Job, JobError, Limits
+from frontier.definition.scope import SCOPE_KEYS
 
-_FIXED: Final = (
-    "scope",
-    "hops",
-    "include",
-    "exclude",
-    "rules",
-    "seen",
-    "embed_hops",
-    "speculative_hops",
-    "redirect_hops",
-    "max_url_length",
-    "max_path_segments",
-    "max_path_repeats",
-    "robots",
-)
+_FIXED: Final = ("scope", *SCOPE_KEYS, "seen", "robots")
+_LONGEST: Final = 500
 
 
 def resumed(stored: Job, asked: Job) -> Job:
@@ -50,9 +39,16 @@ def _difference(stored: Job, asked: Job) -> str | None:
                 (f"seen.{key}", value, getattr(new, key)) for key, value in old if value != getattr(new, key)
             )
         if old != new:
-            return f"has profile {name} = {old!r}, not {new!r}"
+            can_be_edited = " (`ghostfleet job edit` changes this key of a job)" if name in SCOPE_KEYS else ""
+            return f"has profile {name} = {_shown(old)}, not {_shown(new)}{can_be_edited}"
     for name in Limits.model_fields:
         old, new = getattr(stored.profile.limits, name), getattr(asked.profile.limits, name)
         if new is not None and (old is None or new < old):
             return f"has limits.{name} = {old}, which can be raised but not lowered to {new}"
     return None
+
+
+def _shown(value: object) -> str:
+    """Return a value in few characters: a profile may have 100,000 rules."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

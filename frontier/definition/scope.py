@@ -134,6 +134,8 @@ class ScopeBounds:
 
 BOUND_KEYS: Final = tuple(each.name for each in fields(ScopeBounds))
 """Keys of the profile that a sheet may set for the scope of some URLs."""
+SCOPE_KEYS: Final = ("include", "exclude", "rules", "max_url_length", *BOUND_KEYS)
+"""Keys of the profile that decide the scope and can be edited while the job runs."""
 _FINAL: Final = ("Canonical", "TooLong", "RejectByOperator", "Chain")
 """These built-in steps come before the profile's rules. No rule takes in a URL that one of them rejects."""
 
@@ -171,6 +173,8 @@ class Scope:
     def __init__(self, job: Job, prefixes: SeedPrefixes | None = None) -> None:
         """Look the prefixes of the seeds up in `prefixes`. Without them, the seeds of the job are taken."""
         self._profile = job.profile
+        self.is_edited = False
+        """The scope was edited while the job ran, so that it may reject queued URLs, which it accepted as links."""
         self._prefixes = KnownPrefixes() if prefixes is None else prefixes
         self._origins = BoundedMemory[bool](_MOST_ORIGINS, 64 * _MOST_ORIGINS)
         """Schemes and hosts whose prefixes were added. Many seeds of a list have the same ones."""
@@ -203,9 +207,17 @@ class Scope:
         """Take out the URLs in which one of these further patterns is found, seeds among them."""
         self._rejects.add(patterns)
 
-    def rejecting(self, url: str) -> str | None:
-        """Return the pattern of an operator that is found in a canonical URL; None when there is none."""
-        return self._rejects.first_found(url)
+    @property
+    def may_reject_queued(self) -> bool:
+        """Return whether the scope became narrower while the job ran, so that queued URLs may be out of scope."""
+        return self.is_edited or bool(self._rejects)
+
+    def rejecting_queued(self, candidate: Candidate) -> Rejected | None:
+        """Return the rejection of a URL that was in scope when it was queued; None when it is in scope still."""
+        if not self.is_edited:
+            return self._rejected_by_operator(candidate)
+        decision = self.decide(candidate)
+        return decision if isinstance(decision, Rejected) else None
 
     def take_timeouts(self) -> int:
         """Return in how many URLs a pattern was passed over since the last call, as its search took too long."""
@@ -335,7 +347,7 @@ class Scope:
         return Rejected(candidate, "excluded", f"exclude {found}") if found is not None else None
 
     def _rejected_by_operator(self, candidate: Candidate) -> Rejected | None:
-        found = self.rejecting(candidate.url)
+        found = self._rejects.first_found(candidate.url)
         return Rejected(candidate, "excluded", f"reject {found}") if found is not None else None
 
     def _covered(self, candidate: Candidate) -> Accepted | None:

@@ -1,14 +1,15 @@
--- Replace the JSON of the job, if nothing has changed it since it was read. ARGV: the JSON that was read, the new JSON, the
--- number of edits of the profile, the edits as JSON, then names and values of all limits when the profile was edited. Workers
--- read the job again when the list 'scope' has a further entry '='.
+-- Replace the JSON of the job, if nothing has changed it since it was read. ARGV: the JSON that was read, the new JSON, '='
+-- or '=scope' after an edit of the scope, the number of edits of the profile, the edits as JSON, then names and values of
+-- all limits when the profile was edited. Workers read the job again when the list 'scope' has a further entry.
 
 if not known() then return 'gone' end
 if call('GET', ROOT) ~= ARGV[1] then return 0 end
 call('SET', ROOT, ARGV[2])
-local edits = tonumber(ARGV[3])
-for at = 4, 3 + edits do call('RPUSH', key('edits'), ARGV[at]) end
+local edits = tonumber(ARGV[4])
+for at = 5, 4 + edits do call('RPUSH', key('edits'), ARGV[at]) end
 if edits > 0 then
-  call('HSET', key('state'), 'scope', call('RPUSH', key('scope'), '='))
-  take_limits(4 + edits)
+  call('HSET', key('state'), 'scope', call('RPUSH', key('scope'), ARGV[3]))
+  if ARGV[3] ~= '=' then call('HINCRBY', key('state'), 'unseen', 1) end -- workers forget links (links.lua)
+  take_limits(5 + edits)
 end
 return 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, BrokenBarrierError
 
@@ -13,15 +14,28 @@ import yaml
 from support.stores.real_frontier import Bench
 
 from archive.settings import FrontierSettings
-from frontier.definition.edits import edits_between, patch_of, with_edits
+from frontier.definition.edits import ProfileEdit, ProfileEditRefused, edits_between, patch_of, with_edits
 from frontier.definition.job import JobError, PolitenessOverrides, Profile, Seed
 from frontier.definition.profile import load_profile
-from frontier.definition.scope import Candidate
-from frontier.lease import Lease
+from frontier.definition.scope import Accepted, Candidate, Rejected
+from frontier.lease import JobFinished, Lease
 from frontier.politeness import VisitOutcome
+from frontier.queue import Frontier
 from frontier.store import ScriptArgument, Store
 
 PLAIN = Profile(scope="any")
+
+
+def _crawled(worker: Frontier) -> tuple[list[str], list[tuple[Lease, Rejected]]]:
+    """The URLs that a worker visits until the job ends, and those that it gets no more."""
+    visited, out, held = list[str](), list[tuple[Lease, Rejected]](), list[Lease]()
+    while True:
+        answer = worker.exchange([(lease, VisitOutcome(200)) for lease in held], ["w"])
+        out += answer.rejected
+        held = [claim for claim in answer.claims if isinstance(claim, Lease)]
+        visited += [lease.url for lease in held]
+        if isinstance(answer.claims[0], JobFinished):
+            return visited, out
 
 
 def test_an_edit_holds_for_workers_that_know_nothing_of_it(bench: Bench) -> None:
@@ -58,7 +72,8 @@ def test_threads_that_learn_of_an_edit_together_miss_no_later_change(
 ) -> None:
     frontier = bench.frontier("http://a.test/", profile=PLAIN)
     worker = bench.again(frontier)
-    assert isinstance(worker.claim("w"), Lease)
+    lease = worker.claim("w")
+    assert isinstance(lease, Lease)
     frontier.add_reject("/print/")
     both, narrow = Barrier(2), worker._scope.narrow
 
@@ -70,9 +85,93 @@ def test_threads_that_learn_of_an_edit_together_miss_no_later_change(
     monkeypatch.setattr(worker._scope, "narrow", together)
     worker._scope_length = 1
     with ThreadPoolExecutor(2) as threads:
-        list(threads.map(lambda number: worker.rejecting(f"http://a.test/{number}", 1), range(2)))
+        list(threads.map(lambda _: worker.rejecting_queued([lease], 1), range(2)))
     frontier.add_reject("/copy/")
-    assert worker.rejecting("http://a.test/copy/1", 2) == "/copy/"
+    (out,) = worker.rejecting_queued([replace(lease, url="http://a.test/copy/1")], 2)
+    assert out is not None
+    assert out.rule == "reject /copy/"
+
+
+def test_a_queued_url_that_edited_rules_reject_ends_and_is_counted_with_its_rule(bench: Bench) -> None:
+    frontier = bench.frontier("http://a.test/", profile=PLAIN)
+    worker = bench.again(frontier)
+    page = [Candidate(f"http://{host}.test/{number}", "L", depth=1) for host in "ab" for number in range(3)]
+    worker.add(page)
+    assert [each.reason for each in worker.add(page) if isinstance(each, Rejected)] == ["seen"] * 6
+    rule = "REJECT SurtPrefixed http://(test,b,"
+    frontier.edit({"rules+": [rule], "hops": 4}, by="mia")
+    (link,) = worker.add([Candidate("http://b.test/new", "L", depth=1)])
+    assert isinstance(link, Rejected), "the answer to the links tells of the edit, before any claim"
+    visited, out = _crawled(worker)
+    assert sorted(visited) == ["http://a.test/", *(f"http://a.test/{number}" for number in range(3))]
+    assert sorted(lease.url for lease, _ in out) == [f"http://b.test/{number}" for number in range(3)]
+    assert {each.rule for _, each in out} == {f"rule 1: {rule}"}
+    progress = frontier.reports.progress()
+    assert (progress.done, progress.excluded, progress.queued, progress.codes[-5000]) == (4, 3, 0, 3)
+    kept = [each for each in frontier.reports.rejected() if each.rule == f"rule 1: {rule}"]
+    assert len(kept) == 4
+
+
+def test_a_wider_scope_takes_later_links_and_holds_after_a_restart(bench: Bench) -> None:
+    first = Profile(scope="host", hops=1)
+    frontier = bench.frontier("http://a.test/", profile=first)
+    worker = bench.again(frontier)
+    far, other = Candidate("http://a.test/far", "LL", depth=2), Candidate("http://b.test/", "L", depth=1)
+    assert [type(each) for each in worker.add([far, other])] == [Rejected, Rejected]
+    frontier.edit({"hops": 2, "rules+": ["ACCEPT SurtPrefixed http://(test,b,"]}, by="mia")
+    assert [type(each) for each in worker.add([far, other])] == [Accepted, Accepted]
+    again = bench.frontier("http://a.test/", profile=first)
+    assert (again.job.profile.hops, len(again.job.profile.rules)) == (2, 1)
+    assert sorted(_crawled(bench.again(frontier))[0]) == ["http://a.test/", "http://a.test/far", "http://b.test/"]
+
+
+def test_rules_of_two_people_are_both_taken_and_lines_are_removed(bench: Bench) -> None:
+    frontier = bench.frontier(profile=PLAIN)
+    rules = [f"REJECT MatchesRegex .*/{number}" for number in range(3)]
+    bench.again(frontier).edit({"rules+": rules[:2]}, by="mia")
+    frontier.edit({"rules+": rules[2]}, by="ben")
+    frontier.edit({"rules-": [rules[0]], "exclude": ["/x"]}, by="ben")
+    profile = bench.again(frontier).job.profile
+    assert (profile.rules, profile.exclude) == (tuple(rules[1:]), ("/x",))
+
+
+def test_all_problems_of_an_edit_are_named_with_their_places(bench: Bench, tmp_path: Path) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", rules=("ACCEPT All",)))
+    values = {
+        "scope": "any", "hops": -1, "rules+": ["REJECT All", "REJECT Nothing"], "rules-": ["REJECT gone"],
+        "limits": {"urs": 1}, "exclude": "/x/", "hops+": ["1"],
+    }  # fmt: skip
+    with pytest.raises(ProfileEditRefused) as caught:
+        frontier.edit(values, by="mia")
+    assert {each.key for each in caught.value.problems} == {
+        "scope", "hops", "rules+.1", "rules-", "limits.urs", "exclude", "hops+",
+    }  # fmt: skip
+    for line in (f"REJECT SurtPrefixedListFile {tmp_path}/none.txt", f"REJECT MatchesListRegex {tmp_path}/none.txt"):
+        with pytest.raises(JobError):
+            frontier.edit({"rules+": [line]}, by="mia")
+    assert frontier.edits() == []
+
+
+def test_an_edit_of_a_long_list_has_the_changed_lines_and_is_taken_over_and_exported() -> None:
+    lines = [f"REJECT MatchesRegex .*/{number}/.*" for number in range(2_000)]
+    first = Profile(rules=tuple(lines))
+    second = Profile(rules=(*lines[:700], "ACCEPT MatchesRegex .*/in/.*", *lines[702:]))
+    third = Profile(rules=(*second.rules[:9], *second.rules[10:], "REJECT MatchesRegex .*/last/.*"))
+    edits = [*edits_between(first, second, by="mia", time=1), *edits_between(second, third, by="mia", time=2)]
+    assert [(each.line, each.before, each.after) for each in edits] == [
+        (700, lines[699:703], [lines[699], "ACCEPT MatchesRegex .*/in/.*", lines[702]]),
+        (9, lines[8:11], [lines[8], lines[10]]),
+        (1_998, lines[1_999:], [lines[1_999], "REJECT MatchesRegex .*/last/.*"]),
+    ]  # fmt: skip
+    stored = [ProfileEdit.unpacked(each.packed()) for each in edits]
+    assert with_edits(first, stored) == third
+    assert with_edits(Profile(rules=("ACCEPT All",)), stored) == Profile(rules=("ACCEPT All",))
+    patch = patch_of(stored)
+    assert patch.values == {"rules": ["ACCEPT MatchesRegex .*/in/.*", "REJECT MatchesRegex .*/last/.*"]}
+    assert sorted(patch.removed) == sorted(f"rules: {lines[number]}" for number in (9, 700, 701))
+    assert patch.misplaced == ("ACCEPT MatchesRegex .*/in/.*",)
+    moved = edits_between(Profile(rules=tuple(lines[:2])), Profile(rules=(lines[1], lines[0])), by="mia", time=1)
+    assert patch_of(moved).misplaced
 
 
 def test_a_lost_answer_to_an_edit_loses_no_word_about_the_edit(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -245,10 +245,14 @@ def test_a_host_that_an_operator_sets_aside_has_no_renders(bench: Bench) -> None
     assert frontier.reports.progress().renders.queued == 1
 
 
-def test_a_rejected_page_is_not_rendered(bench: Bench) -> None:
+@pytest.mark.parametrize("is_edit", [False, True])
+def test_a_rejected_page_is_not_rendered(bench: Bench, *, is_edit: bool) -> None:
     frontier = bench.frontier(SEED)
     queue_render(frontier)
-    frontier.add_reject("example")
+    if is_edit:
+        frontier.edit({"rules+": "REJECT OnDomains example.org"})
+    else:
+        frontier.add_reject("example")
     assert isinstance(frontier.renders.claim("r"), JobFinished)
     assert frontier.reports.progress().renders.excluded == 1
 

@@ -242,11 +242,13 @@ def test_commands_hold_in_all_shards(make: Make, bench: Bench) -> None:
     frontier.controls.resume()
     assert frontier.controls.set_host_aside("site3.test", "too slow")
     frontier.add_reject("site4")
+    frontier.edit({"rules+": ["REJECT OnDomains site5.test site6.test"]}, by="mia")
     assert set(frontier.controls.hosts_aside()) == {"site3.test"}
     visited, end = _emptied(worker)
     assert end == JobFinished()
-    assert set(URLS) - set(visited) == {"http://site3.test/", "http://site4.test/"}
-    assert worker.reports.progress().excluded == 2
+    assert set(URLS) - set(visited) == {f"http://site{number}.test/" for number in (3, 4, 5, 6)}
+    progress = worker.reports.progress()
+    assert (progress.excluded, progress.codes[-5000]) == (4, 3)
 
 
 def test_the_desk_sees_and_changes_the_queues_of_all_shards(make: Make) -> None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from frontier.definition.job import Profile
 
 _NAME = click.argument("name", shell_complete=complete_job)
-_LISTS: Final = ("sheets", "quotas", "groups")
 
 
 @click.command("edit")
@@ -38,14 +37,24 @@ def edit(
 ) -> None:
     """Change keys of the profile of a job while it runs, or before it goes on.
 
-    CHANGE is KEY=VALUE, such as politeness.min_delay_seconds=10, robots=ignore or limits.urls=null. For the lists
-    sheets, quotas and groups, KEY+=LINE adds a line, and KEY-=LINE removes one, such as
-    "sheets+=example.org min_delay_seconds=20". Other keys that can be edited are least_delays and max_links.
+    CHANGE is KEY=VALUE, such as politeness.min_delay_seconds=10, robots=ignore, hops=3 or limits.urls=null. For the
+    lists include, exclude, rules, sheets, quotas and groups, KEY+=LINE adds a line at the end, and KEY-=LINE removes
+    one, such as "rules+=REJECT SurtPrefixed http://(org,example,shop,". Other keys that can be edited are
+    max_url_length, max_path_segments, max_path_repeats, embed_hops, speculative_hops, redirect_hops, least_delays and
+    max_links.
 
     All workers obey from their next URL on, and the edits hold after a restart. Visits and pauses in progress end as
-    they would have ended.
+    they would have ended. Queued URLs that a narrower scope rejects end with code -5000 when their turn comes. Links
+    that were rejected before stay rejected when the scope becomes wider.
+
+    \b
+    Exit codes:
+      0  the edits were made
+      2  an edit can't be used, and nothing was changed; all problems are named
+      6  Redis has no queues of the job
     """
     from admin.jobs.control import queues
+    from frontier.definition.edits import ProfileEditRefused
     from frontier.definition.job import JobError
 
     if not changes and file is None:
@@ -55,8 +64,10 @@ def edit(
         with queues.opened(target) as frontier:
             try:
                 profile = frontier.stored_job().profile
-                values = _merged(_of_file(file, profile), _of_changes(changes, profile))
+                values = _merged(_of_file(file, profile), _of_changes(changes))
                 edits = queues.edit(target, frontier, values)
+            except ProfileEditRefused as error:
+                raise _refused(each.message for each in error.problems) from error
             except JobError as error:
                 raise InputError(str(error)) from error
     _print(edits, as_json=as_json)
@@ -72,8 +83,10 @@ def edit(
 def edits(home: Path | None, settings_file: Path | None, name: str, patch: bool, as_json: bool) -> int:
     """Show who changed which keys of the profile of a job, when, from what and to what.
 
-    With --patch, the values in force are printed as a profile. Exit code 1 when an edit has removed lines of a list,
-    which a patch can't do; they are named.
+    Of a list with more than 200 lines, an edit shows the changed lines, with one line before and one behind them.
+
+    With --patch, the values in force are printed as a profile. Exit code 1 when an edit has removed lines of a list, or
+    has put a rule before others, which a patch can't do; these lines are named.
     """
     from admin.jobs.control import queues
     from frontier.definition.edits import patch_of
@@ -92,14 +105,17 @@ def edits(home: Path | None, settings_file: Path | None, name: str, patch: bool,
     click.echo(yaml_text(dict(made.values), [f"Edits of the job {target.name}"]), nl=False)
     for line in made.removed:
         click.echo(f"ghostfleet: remove this line from the profile by hand: {line}", err=True)
-    return int(bool(made.removed))
+    for line in made.misplaced:
+        click.echo(f"ghostfleet: write this rule at its place in the profile by hand: {line}", err=True)
+    return int(bool(made.removed or made.misplaced))
 
 
 def _print(found: Iterable[ProfileEdit], *, as_json: bool) -> None:
     from archive.dates import iso_second
 
     for each in found:
-        text = f"{iso_second(each.time)} {each.by or '-'} {each.key}: {_shown(each.before)} -> {_shown(each.after)}"
+        key = f"{each.key} from line {each.line}" if each.line else each.key
+        text = f"{iso_second(each.time)} {each.by or '-'} {key}: {_shown(each.before)} -> {_shown(each.after)}"
         click.echo(json.dumps(asdict(each), ensure_ascii=False) if as_json else text)
 
 
@@ -110,47 +126,53 @@ def _shown(value: Any) -> str:
 def _of_file(file: Path | None, profile: Profile) -> dict[str, Any]:
     """Return the values that a profile file sets itself, or takes from others. Raises InputError.
 
-    The sheets of the file are added to those of the job, as a profile adds its own to those of another one.
+    The rules, patterns and sheets of the file are added to those of the job, as a profile adds its own to those of
+    another one.
     """
-    from frontier.definition.profile_files import ProfileUnreadable, assembled
+    from frontier.definition.profile import check_profile
+    from frontier.definition.profile_files import JOINED, assembled
 
     if file is None:
         return {}
-    try:
-        values = assembled(file).values
-    except ProfileUnreadable as error:
-        raise InputError(str(error)) from error
-    if isinstance(sheets := values.get("sheets"), list):
-        values["sheets"] = [*profile.sheets, *(line for line in sheets if line not in profile.sheets)]
+    if errors := check_profile(file).errors:
+        raise _refused(each.text for each in errors)
+    values = assembled(file).values
+    for key in JOINED:
+        if key in values:
+            known = set(getattr(profile, key))
+            values[f"{key}+"] = [line for line in values.pop(key) if line not in known]
     return values
 
 
-def _of_changes(changes: Iterable[str], profile: Profile) -> dict[str, Any]:
-    """Return the values of `KEY=VALUE`, `KEY+=LINE` and `KEY-=LINE`, nested. Raises InputError."""
+def _refused(problems: Iterable[str]) -> InputError:
+    """Return the error of edits that can't be used, of whose problems all but the last are printed here."""
+    *others, last = problems
+    for text in others:
+        click.echo(f"ghostfleet: {text}", err=True)
+    return InputError(f"{last}\nghostfleet: nothing was changed")
+
+
+def _of_changes(changes: Iterable[str]) -> dict[str, Any]:
+    """Return the values of `KEY=VALUE`, `KEY+=LINE` and `KEY-=LINE`, nested. Raises InputError.
+
+    The path of a list file that a rule names is relative to the present folder.
+    """
+    from frontier.definition.edits import LISTS
+    from frontier.definition.profile_files import with_list_path
+
     found: dict[str, Any] = {}
     for change in changes:
-        name, equals, text = change.partition("=")
-        key, sign = (name[:-1], name[-1]) if name[-1:] in ("+", "-") else (name, "")
-        if not equals or not key:
+        key, equals, text = change.partition("=")
+        name = key.rstrip("+-")
+        if not equals or not name:
             raise InputError(f"{change[:100]!r} is no change; write for example politeness.min_delay_seconds=10")
-        if sign or key in _LISTS:
-            found[key] = _list(key, sign, text, found.get(key, list(getattr(profile, key, ()))))
+        if name in LISTS or name != key:
+            line = with_list_path(text, Path.cwd()) if name == "rules" else text
+            found.setdefault(key, []).extend([line] if text else [])
         else:
             table, _, own = key.rpartition(".")
             (found.setdefault(table, {}) if table else found)[own] = _value(text)
     return found
-
-
-def _list(key: str, sign: str, line: str, lines: list[str]) -> list[str]:
-    if key not in _LISTS:
-        raise InputError(f"{key[:100]!r} is no list that can be edited; the lists are {', '.join(_LISTS)}")
-    if not sign:
-        return [line] if line else []
-    if sign == "+":
-        return [*lines, line]
-    if line not in lines:
-        raise InputError(f"{key} has no line {line[:200]!r}; `job edits` and `profile show` name the lines")
-    return [each for each in lines if each != line]
 
 
 def _value(text: str) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from admin.commands.jobs.steering import NotRunningError, steering_errors
 from admin.options import InputError, common, load_settings
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def scope() -> None:
 @click.argument("urls", nargs=-1, required=True, metavar="URL…")
 @common
 @click.option("--profile", type=click.Path(path_type=Path), metavar="FILE", help="Profile, or the name of a stock one.")
-@click.option("--job", metavar="NAME", help="Job of `crawl`: its latest run has the profile and the seeds.")
+@click.option("--job", metavar="NAME", help="Job of `crawl`: its latest run has the seeds, and the rules in force.")
 @click.option("--seed", "seeds", multiple=True, metavar="URL", help="Seed of the scope. Repeatable.")
 @click.option(
     "--hops",
@@ -83,9 +84,12 @@ def explain(
 
 def _scope_of(settings: Settings, profile: Path | None, job: str | None) -> tuple[Profile, list[str]]:
     """Return the profile and the seeds that the options name. Raises JobError."""
+    from admin.jobs.control.queues import opened
+    from admin.jobs.control.steering import FoundJob
     from admin.jobs.runs import PROFILE_FILE, find_runs
     from frontier.definition.job import JobError, Profile
     from frontier.definition.profile import load_profile
+    from frontier.private_redis.server import RedisProblem
 
     if profile is not None:
         return load_profile(profile), []
@@ -96,7 +100,15 @@ def _scope_of(settings: Settings, profile: Path | None, job: str | None) -> tupl
     if not runs:
         raise JobError(f"--job {job}: there is no such job in {settings.home}; `ghostfleet job list` names them")
     latest = max(runs, key=lambda run: run.state.name[-14:])
-    return load_profile(latest.folder / PROFILE_FILE), list(latest.seeds().urls())
+    target = FoundJob(latest.state.name, latest, settings)
+    try:
+        with steering_errors(), opened(target) as frontier:  # people may have edited the profile since the job began
+            found = frontier.stored_job().profile
+    except RedisProblem as error:
+        raise JobError(str(error)) from error
+    except NotRunningError:
+        found = load_profile(latest.folder / PROFILE_FILE)
+    return found, list(latest.seeds().urls())
 
 
 def _lines(answer: ScopeExplanation) -> Iterator[str]:

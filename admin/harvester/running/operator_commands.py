@@ -13,6 +13,7 @@ from admin.harvests.dispatch.steering import QUESTIONS, Verb
 from admin.jobs.control.queues import added, delete_matching
 from admin.units import counted
 from archive.json_text import compact_json
+from frontier.definition.edits import with_lists_in
 from frontier.definition.job import JobError, Seed
 from frontier.definition.scope import Priority, Rejected
 from frontier.queue import Frontier
@@ -123,7 +124,8 @@ def _done(verb: Verb, command: PendingCommand, frontier: Frontier, lists: Path |
             groups = frontier.set_groups(arguments["groups"], lists=lists, by=command.by).groups
             return f"queue groups in force: {', '.join(group.name for group in groups)[:500] or 'none'}"
         case Verb.EDIT_PROFILE:
-            edits = frontier.edit(arguments["values"], by=command.by, lists=lists)
+            values = arguments["values"] if lists is None else with_lists_in(arguments["values"], lists)
+            edits = frontier.edit(values, by=command.by, lists=lists)
             changes = [f"{each.key}: {_value(each.before)} → {_value(each.after)}" for each in edits]
             return "; ".join(changes) or "the profile has these values already"
         case Verb.QUEUE_URLS:

@@ -19,7 +19,7 @@ from admin.models.job_tables import JobCommand
 from admin.models.operation import OutputModel
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
-from frontier.definition.edits import ProfileEdit, patch_of
+from frontier.definition.edits import ProfileEdit, patch_of, with_list_names
 from frontier.definition.heritrix.profile import yaml_text
 
 MOST_URLS: Final = 200
@@ -65,6 +65,9 @@ class EditView(OutputModel):
     key: str
     before: Any
     after: Any
+    line: int = 0
+    """Of a long list, the number of the first line in `before` and `after`, which have the changed lines, with one line
+    before and one behind them; 0 for whole values."""
 
 
 class JobEdits(OutputModel):
@@ -75,6 +78,8 @@ class JobEdits(OutputModel):
     """The values in force as a profile in YAML, which another profile can name in `extends`."""
     removed: list[str]
     """Lines of lists that were removed, which a patch can't do."""
+    misplaced: list[str]
+    """Rules that were put before others; a patch puts them last."""
 
 
 class QueueAnswer(OutputModel):
@@ -138,12 +143,14 @@ def list_edits(transaction: Transaction, job_id: int) -> JobEdits:
     rows = transaction.session.scalars(
         select(JobCommand).where(JobCommand.job_id == job_id, JobCommand.done.is_not(None)).order_by(JobCommand.id)
     )
-    edits = [ProfileEdit.unpacked(text) for row in rows for text in (row.answer or {}).get("edits", ())]
+    texts = [text for row in rows for text in (row.answer or {}).get("edits", ())]
+    edits = [with_list_names(ProfileEdit.unpacked(text)) for text in texts]
     patch = patch_of(edits)
     return JobEdits(
         edits=[EditView.model_validate(each) for each in edits],
         patch=yaml_text(dict(patch.values), [f"Edits of job {job_id}"]),
         removed=list(patch.removed),
+        misplaced=list(patch.misplaced),
     )
 
 

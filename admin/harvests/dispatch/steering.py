@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import regex
@@ -19,9 +20,10 @@ from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 from archive.url import UrlError, canonical
-from frontier.definition.edits import edited
+from frontier.definition.edits import ProfileEditRefused, edited, with_lists_in
 from frontier.definition.groups import MAX_GROUPS, check_group_line
 from frontier.definition.job import JobError, Profile
+from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.definition.yaml_document import YamlRefused, read_document
 
 CANCELLED: Final = "cancelled by "
@@ -80,7 +82,8 @@ class JobCommandInput(InputModel):
     groups: tuple[str, ...] = ()
     """For set-groups: all queue groups of the job, as in the key `groups` of a profile. None removes them."""
     profile: str = ""
-    """For edit-profile: keys of a profile with their new values, in YAML, such as `robots: ignore`."""
+    """For edit-profile: keys of a profile with their new values, in YAML, such as `robots: ignore`. The key of a list
+    may end with `+` or `-`, which adds or removes lines, such as `rules+: [REJECT MatchesRegex .*/print/.*]`."""
     reason: str = ""
 
 
@@ -278,11 +281,13 @@ def _checked_groups(lines: tuple[str, ...]) -> list[str]:
 def _checked_profile(text: str) -> dict[str, Any]:
     """Return the keys of a profile that are to be changed, nested. Raises InvalidInput."""
     try:
-        values = read_document(text[: _MOST_PROFILE_TEXT + 1]).values()
+        document = read_document(text[: _MOST_PROFILE_TEXT + 1])
+        values = document.values()
         if len(text) > _MOST_PROFILE_TEXT or not isinstance(values, dict) or not values:
             raise JobError("these are no keys of a profile with values; write for example robots: ignore")
-        edited(Profile(), values)
-    except YamlRefused as error:
+        edited(Profile(), values, document.line_of, is_present=False)
+        with_lists_in(values, Path(LIST_FOLDER))
+    except (YamlRefused, ProfileEditRefused) as error:
         raise InvalidInput(*(Problem("profile", each.message, each.line) for each in error.problems[:20])) from error
     except JobError as error:
         raise InvalidInput(Problem("profile", str(error))) from error

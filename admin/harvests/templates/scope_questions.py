@@ -7,6 +7,7 @@ from typing import Final
 
 from pydantic import Field
 
+from admin.harvests.dispatch.queue_answers import list_edits
 from admin.harvests.input_checks import refuse
 from admin.harvests.templates.catalogue import show_template
 from admin.harvests.templates.verification import checked_profile
@@ -14,6 +15,7 @@ from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.job_tables import HarvestJob
 from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Right, Transaction
+from frontier.definition.edits import ProfileEdit, with_edits
 from frontier.definition.job import JobError, Profile
 from frontier.definition.profile import make_profile, with_lists_of
 from frontier.definition.rules.list_files import LIST_FOLDER
@@ -94,4 +96,5 @@ def _scope_of(transaction: Transaction, given: ScopeQuestion) -> tuple[Profile, 
         profile = make_profile(job.profile, f"the profile of job {given.job_id}")
     except JobError as error:
         raise InvalidInput(Problem("job_id", str(error))) from error
-    return profile, job.seeds.splitlines()
+    edits = [ProfileEdit(**each.model_dump()) for each in list_edits(transaction, given.job_id).edits]
+    return with_edits(profile, edits), job.seeds.splitlines()

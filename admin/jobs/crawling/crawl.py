@@ -258,6 +258,9 @@ class Crawl:
                 watch.finish_visits()
             ending, remaining = watch.ask(lambda: self._ending(watch, frontier, meter, run, seeds.left))
             if _is_over(ending) or self._is_supervised:
+                profile = watch.ask(frontier.stored_job).profile  # people may have edited the profile
+                if profile != self._definition.profile:
+                    run.save_profile(profile.model_dump(mode="json", exclude_defaults=True))
                 watch.ask(frontier.forget)
         except _FLEET_FAILURES as error:
             meter.read_log()

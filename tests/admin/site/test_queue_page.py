@@ -133,6 +133,7 @@ def test_edits_are_asked_for_listed_and_exported(
     sqlite_database: Database, client: httpx.Client, job: tuple[int, str]
 ) -> None:
     profile = "robots: ignore\npoliteness:\n  min_delay_seconds: 10\nsheets:\n  - org,example)/shop max_links=5\n"
+    profile += "rules+:\n  - REJECT MatchesRegex .*/print/.*\n"
     assert _give(client, job[0], verb="edit-profile", profile=profile).status_code == 303
     with sqlite_database.transaction(COMMAND_LINE) as transaction:
         row = transaction.session.scalars(select(JobCommand).order_by(JobCommand.id.desc())).first()
@@ -143,6 +144,8 @@ def test_edits_are_asked_for_listed_and_exported(
         report_command(transaction, *job, row.id, "done", {"edits": [each.packed() for each in edits]})
     text = client.get(f"/jobs/{job[0]}/edits").text
     assert "politeness.min_delay_seconds" in text
+    explained = client.get(f"/jobs/{job[0]}/scope", params={"urls": "http://example.org/print/1"}).text
+    assert "rule 1: REJECT MatchesRegex" in explained, "the rules in force are those after the edit"
     assert f'href="/jobs/{job[0]}/edits"' in client.get(f"/jobs/{job[0]}").text
     found = client.get(f"/api/v1/jobs/{job[0]}/edits").json()
     assert {each["key"]: (each["before"], each["after"]) for each in found["edits"]}["robots"] == (None, "ignore")
@@ -208,6 +211,8 @@ def test_a_reader_sees_the_hosts_and_changes_nothing(site: RunningSite, job: tup
         ("- robots", "no table of keys and values"),
         ("", "no keys of a profile"),
         ("quotas:\n  - hosts urls=1", "write for example"),
+        ("robots: ignore\nrules+:\n  - REJECT All\n  - REJECT Nothing\nhops: -1", "rules+.1 = "),
+        ("rules-: REJECT SurtListFile /etc/passwd", "names a file outside of"),
         (f"sheets:\n  - 'example.org robots={HOSTILE}'", "is no value of robots"),
     ],
 )

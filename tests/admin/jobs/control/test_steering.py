@@ -189,17 +189,31 @@ def test_a_seed_that_is_no_url_is_one_line(home: Path) -> None:
 
 def test_a_running_job_is_edited_and_its_edits_are_a_patch(home: Path, site: ChainSite, tmp_path: Path) -> None:
     site.hold("/1")
-    with _crawl(home, site.url) as crawl:
+    with ChainSite(30) as other, _crawl(home, site.url, other.url) as crawl:
         _asked(site, "/1")
-        told = _job(home, "edit", JOB, "politeness.min_delay_seconds=0.5", "quotas+=host urls=3", "robots=obey")
+        told = _job(
+            home, "edit", JOB, "politeness.min_delay_seconds=0.5", "quotas+=host urls=3", "robots=obey",
+            f"rules+=REJECT MatchesRegex {other.url}.*",
+        )  # fmt: skip
         assert told.returncode == 0, told.stderr
         assert "politeness.min_delay_seconds: 0.0 -> 0.5" in told.stdout
-        refused = _job(home, "edit", JOB, "scope=any")
+        refused = _job(home, "edit", JOB, "scope=any", "rules+=REJECT Nothing", "hops=-1")
         assert refused.returncode == 2
-        assert "can't be edited while a job runs" in refused.stderr
+        assert [word in refused.stderr for word in ("while a job runs", "is no rule", "hops = ")] == [True] * 3
+        explained = subprocess.run(
+            [sys.executable, "-m", "admin.cli", "scope", "explain", f"{other.url}9", "--job", JOB, "--home", str(home)],
+            capture_output=True, text=True, cwd=ROOT, timeout=100, check=False,
+        )  # fmt: skip
+        assert "rejected as regex by rule 1" in explained.stdout
+        before = len(other.asked)
         site.let_go("/1")
         crawl.ended()
+        assert len(other.asked) == before, "queued URLs of the host are not visited any more"
     summary = crawl.line(event="summary")
+    lines = (Path(summary["folder"]) / "crawl.log").read_text("utf-8").splitlines()
+    rejected = [line for line in lines if "rejected:regex" in line]
+    assert rejected
+    assert all(" -5000 " in line and other.url in line for line in rejected)
     assert (summary["status"], summary["reason"]) == ("limit", "quotas: host urls, on 1 host")
     assert any("set aside (quotas: host urls reached)" in line for line in summary["missing"])
     log = (Path(summary["folder"]) / "operator.log").read_text("utf-8").splitlines()
