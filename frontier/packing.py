@@ -121,6 +121,8 @@ class EndedVisit:
     """False for a visit that was given back without a fault of the URL."""
     most_failures: int = 1
     """The number of failures in a row that sets the host aside."""
+    session_budget: int = 1
+    """The number of visits after which the host goes behind the hosts that wait."""
     bytes: int = 0
     is_document: bool = False
     urls: int = 1

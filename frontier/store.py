@@ -19,6 +19,9 @@ as seen (`scoped`), and are queued (`seeded`) |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
 | `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check; hosts of \
 seeds of the file that were not visited, by small numbers in the order of the file |
+| `…:JOB:front` | zset | hosts that are checked before the other hosts in `ready`, by the time of this check: those \
+whose session goes on, and those with urgent URLs; a host that is not in `ready` when its time comes is passed over |
+| `…:JOB:sessions` | hash | host whose session goes on to the number of its visits so far |
 | `…:JOB:q:HOST` | zset | URL ids by (priority, depth, sequence) |
 | `…:JOB:retry` | zset | ids that rest before a retry, by due ms |
 | `…:JOB:leases` | zset | leased ids, by expiry ms |
@@ -105,7 +108,7 @@ _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "tries", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
     *("cookies", "slow", "delays", "forced", "since", "lags", "held", "rests"),
-    *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
+    *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready", "front", "sessions"),
     *("edits", "used", "spent", "retired", "recount"),
     *("segments", "spilled", "unspilled", "long", "forgotten", "counted"),
 )

@@ -78,7 +78,7 @@ if waking then return { 'wake', scope_length } end
 if NOW < clock - CLOCK_MS then
   -- The clock was set back. All hosts are checked now, and their delays begin again. Resting URLs are queued. Leases
   -- keep their remaining time.
-  for _, name in ipairs({ 'ready', 'retry', 'groupready' }) do
+  for _, name in ipairs({ 'ready', 'front', 'retry', 'groupready' }) do
     call('ZUNIONSTORE', key(name), 1, key(name), 'WEIGHTS', 0)
   end
   local leases = call('ZRANGE', key('leases'), 0, -1, 'WITHSCORES')
@@ -467,6 +467,20 @@ local function is_enough()
   return over or wait or embeds_only
 end
 
+-- Pick URLs of the hosts in front that are due. Each of them is taken out of the front, and comes back when the visit
+-- ends and the session goes on. A session has an end, and only a host that waited can begin one. So each host that waits
+-- has its turn.
+local function pick_in_front()
+  for _, host in ipairs(call('ZRANGEBYSCORE', key('front'), '-inf', NOW_TEXT, 'LIMIT', 0, #claims)) do
+    if ungrouped or is_enough() then return end
+    call('ZREM', key('front'), host)
+    if call('ZSCORE', key('ready'), host) then
+      local _, later = pick_from(host)
+      if later then call_later('ZADD', key('ready'), later, host) end
+    end
+  end
+end
+
 -- Pick URLs of the hosts and groups that are due. Hosts that wait are not looked at. Return false when a call can pick no
 -- more of them.
 local function pick_next()
@@ -488,8 +502,10 @@ local function pick_next()
   return not ungrouped
 end
 
+pick_in_front()
+store_changes()
 for _ = 1, BATCH do
-  if is_enough() or not pick_next() then break end
+  if ungrouped or is_enough() or not pick_next() then break end
   store_changes()
 end
 store_changes()

@@ -196,16 +196,18 @@ local function is_parked(host)
   return have_parked[ROOT] and call('ZSCORE', key('parked'), host)
 end
 
--- Put a URL into the queue of its host. With an urgent URL, the host is checked as soon as it is due. With a seed of the
--- job's file, it is checked at its `turn` among the seeds, before the hosts that were visited, so that seeds that are
--- queued while the crawl goes on come as early as if all had been queued at its beginning. With any other URL, the host is
--- checked after the hosts that are due already.
+-- Put a URL into the queue of its host. With an urgent URL, the host is checked before all others as soon as it is due.
+-- With a seed of the job's file, it is checked at its `turn` among the seeds, before the hosts that were visited, so that
+-- seeds that are queued while the crawl goes on come as early as if all had been queued at its beginning. With any other
+-- URL, the host is checked after the hosts that are due already.
 local function enqueue(id, host, score, turn)
   call('ZADD', queue_of(host), score, id)
   if is_aside(host) then return count('excluded', 1) end
   count('queued', 1)
   if tonumber(score) < STANDARD then
-    call('ZADD', key('ready'), (host_state(host)), host)
+    local due = (host_state(host))
+    call('ZADD', key('ready'), due, host)
+    call('ZADD', key('front'), due, host)
   elseif not is_parked(host) then
     local due = (host_state(host))
     call('ZADD', key('ready'), 'NX', turn and due <= NOW and turn or math.max(due, NOW), host)

@@ -23,6 +23,16 @@ local function note_render(visit, host, fetched, bytes)
   call('HSET', key('rests'), host, NOW + math.max(visit.host_wait_ms or 0, 0) + (visit.duration_ms or 0))
 end
 
+-- Keep a host in front of the hosts that wait until its session has had so many visits. The session also ends when the
+-- queue of the host is empty.
+local function go_on_with(host, due, budget)
+  if call('HINCRBY', key('sessions'), host, 1) < budget and call('EXISTS', queue_of(host)) == 1 then
+    call_later('ZADD', key('front'), text(math.max(due, NOW)), host)
+  else
+    call('HDEL', key('sessions'), host)
+  end
+end
+
 local function end_visit(visit, kept, is_seed)
   local id, host, fetched, bytes = visit.id, visit.host, visit.urls or 1, visit.bytes or 0
   local wait, ending, code = visit.host_wait_ms or 0, visit.ending, visit.code
@@ -93,6 +103,7 @@ local function end_visit(visit, kept, is_seed)
     end
   end
   schedule_host(host, due)
+  if visit.session_budget then go_on_with(host, due, visit.session_budget) end
   if visit.host_failed and failures >= (visit.most_failures or 1) then set_aside(host, 'failing') end
   return ending
 end
