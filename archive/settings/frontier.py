@@ -51,7 +51,7 @@ class FrontierSettings(Section):
     session_budget: int = Field(
         1,
         ge=1,
-        le=1_000_000,
+        le=100_000,
         description="Visits of a host in front of the hosts that wait, each when its delay is over. Then the host goes "
         "behind these hosts.",
     )

@@ -231,7 +231,7 @@ class PolitenessOverrides(_Frozen):
     session_budget: int | None = Field(
         None,
         ge=1,
-        le=1_000_000,
+        le=100_000,
         title="Session budget of a host",
         description="number of visits for which a host stays in front of the hosts that wait, each when its delay is"
         " over; then it goes behind these hosts",

@@ -87,7 +87,7 @@ def _kilobytes(text: str) -> int | None:
 
 def _budget(text: str) -> int:
     """Return a number of visits from 1 to the largest budget."""
-    return min(max(whole(text), 1), 1_000_000)
+    return min(max(whole(text), 1), 100_000)
 
 
 def truth(text: str) -> bool:
