@@ -148,11 +148,14 @@ class FrontierScript(NamedTuple):
 
 @cache
 def script(name: str) -> FrontierScript:
-    """Return the script in `name`.lua. The scripts that it calls are functions of their names in front of it."""
+    """Return the script in `name`.lua.
+
+    The scripts that it calls are functions of their names in front of it. They take the arguments and the job.
+    """
     folder = files("frontier").joinpath("lua")
     called = _CALLED.get(name, ())
     read = {part: folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", *called, name)}
-    functions = "".join(f"local function {part}(ARGV)\n{read[part]}\nend\n" for part in called)
+    functions = "".join(f"local function {part}(ARGV, own)\n{read[part]}\nend\n" for part in called)
     main = f"local function script()\n{read[name]}\nend\nlocal answer = script()\nstore_changes()\nreturn answer\n"
     text = read["common"] + functions + main
     return FrontierScript(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())

@@ -2,13 +2,13 @@
 -- number of edits of the profile, the edits as JSON, then names and values of all limits when the profile was edited. Workers
 -- read the job again when the list 'scope' has a further entry '='.
 
-if not known() then return 'gone' end
-if call('GET', ROOT) ~= ARGV[1] then return 0 end
-call('SET', ROOT, ARGV[2])
+if not known(own) then return 'gone' end
+if call('GET', own.root) ~= ARGV[1] then return 0 end
+call('SET', own.root, ARGV[2])
 local edits = tonumber(ARGV[3])
-for at = 4, 3 + edits do call('RPUSH', key('edits'), ARGV[at]) end
+for at = 4, 3 + edits do call('RPUSH', own.edits, ARGV[at]) end
 if edits > 0 then
-  call('HSET', key('state'), 'scope', call('RPUSH', key('scope'), '='))
-  take_limits(4 + edits)
+  call('HSET', own.state, 'scope', call('RPUSH', own.scope, '='))
+  take_limits(own, 4 + edits)
 end
 return 1
