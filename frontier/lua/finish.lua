@@ -1,9 +1,9 @@
--- End leases. ARGV: for each a JSON object with the fields of `EndedVisit` (packing.py). Returns the ending of each. The
--- ending is '' when the lease is over or another's, and nothing was changed.
+-- End leases. ARGV: for each a table of the fields of `EndedVisit` that have not their defaults, as MessagePack
+-- (packing.py). Returns the ending of each. The ending is '' when the lease is over or another's, and nothing was changed.
 
 local visits, ids, answers = {}, {}, {}
 for number, packed in ipairs(ARGV) do
-  local visit = cjson.decode(packed)
+  local visit = cmsgpack.unpack(packed)
   visits[number], ids[number] = visit, visit.id
 end
 local held = call('HMGET', own.lease, unpack(ids))
