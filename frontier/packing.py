@@ -106,6 +106,9 @@ def candidate_of(lease: Lease) -> Candidate:
     return Candidate(lease.url, lease.hop_path, lease.via, lease.source, lease.depth, lease.is_seed, lease.priority)
 
 
+_Packed = bytes  # the class has a field `bytes`
+
+
 @dataclass(frozen=True, slots=True)
 class EndedVisit:
     """The visit whose lease ends, as finish.lua reads it: a table of these names."""
@@ -142,11 +145,11 @@ class EndedVisit:
     duration_ms: int = 0
     """The duration of the visit."""
 
-    def packed(self) -> bytes:
+    def packed(self) -> _Packed:
         """Return the table as MessagePack, without fields that have their default."""
         values = ((name, getattr(self, name), default) for name, default in _FIELDS)
         named = {name: value for name, value, default in values if value != default}
-        return bytes(msgpack.packb(named, unicode_errors="surrogatepass"))
+        return _Packed(msgpack.packb(named, unicode_errors="surrogatepass"))
 
 
 _FIELDS: Final = tuple((field.name, field.default) for field in fields(EndedVisit))
