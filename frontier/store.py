@@ -68,7 +68,8 @@ folder, and ids of the file whose URLs stayed in Redis, each on a line (`segment
 was queued anew |
 | `…:JOB:long` | set | hosts with more URLs in memory than `queue_memory` of the state |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
-| `…:JOB:counted` | string | exists for a second after the shards of a job were counted |
+| `…:JOB:counted` `…:passed` | string | exists for a second after the shards of a job were counted; for a quarter of a \
+second after an idle worker passed the turns of groups on |
 | `gf:{SHARD}:JOB=renders:…` | | the queue of renders: the keys of a job, and those below (`renders`) |
 | `…=renders:since` | zset | ids of the queued and leased renders, by the ms at which they were queued |
 | `…=renders:lags` | hash | number of finished renders by eight times the binary logarithm of their lag in ms |
@@ -110,7 +111,7 @@ _NAMES: Final = (
     *("cookies", "slow", "delays", "forced", "since", "lags", "held", "rests"),
     *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready", "front", "sessions"),
     *("edits", "used", "spent", "retired", "recount"),
-    *("segments", "spilled", "unspilled", "long", "forgotten", "counted"),
+    *("segments", "spilled", "unspilled", "long", "forgotten", "counted", "passed"),
 )
 _CALLED: Final = {
     "links": ("add", "reject"),

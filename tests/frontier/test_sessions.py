@@ -30,7 +30,7 @@ def links(*hosts: str, pages: int) -> list[Candidate]:
 
 
 def visited(frontier: Frontier, most: int = 1_000) -> list[str]:
-    """The hosts of the next visits, in order. Hosts of one millisecond have no order, so that each visit has its own."""
+    """The hosts of the next visits, in order. Hosts of one millisecond have no order, so each visit has its own."""
     hosts: list[str] = []
     while len(hosts) < most and isinstance(lease := frontier.claim("w"), Lease):
         hosts.append(lease.host)
