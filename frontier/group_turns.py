@@ -4,8 +4,8 @@ Each shard has the number of visits at the same time that a group may have there
 second, first lowers shares, and then raises others by what has become free. While a worker finds nothing to visit,
 there are further steps, each after a quarter of a second. Visits that go on above a lowered share stay counted. So the
 shares and these visits together are never more than the group's `parallel`. A group with a delay has its share in one
-shard at a time, for some steps. The next shard gets the share when no visit of the group goes on elsewhere, with what is
-left of the delay.
+shard at a time, for some steps. The next shard gets the share when no visit of the group goes on elsewhere, with the
+rest of the delay.
 
 So the limits of a group are exact. When the last visit of a turn has ended, the next shard has its turn with the next
 step, which an idle worker takes itself.

@@ -101,7 +101,7 @@ class Politeness:
     skip_down: int = 5
     """Every so many claims of a host, a URL of a lower priority is taken."""
     session_budget: int = 1
-    """So many visits of a host are made before the host goes behind the hosts that wait."""
+    """The number of visits after which a host goes behind the hosts that wait."""
 
     @classmethod
     def of(cls, settings: FrontierSettings, overrides: PolitenessOverrides) -> Self:
