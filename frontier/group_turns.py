@@ -1,12 +1,14 @@
 """The visits of a queue group whose hosts lie in several shards are shared out among these shards.
 
 Each shard has the number of visits at the same time that a group may have there, its share. A step of one process, each
-second, first lowers shares, and then raises others by what has become free. Visits that go on above a lowered share
-stay counted. So the shares and these visits together are never more than the group's `parallel`. A group with a delay
-has its share in one shard at a time, for some steps. The next shard gets the share when no visit of the group goes on
-elsewhere, with what is left of the delay.
+second, first lowers shares, and then raises others by what has become free. While a worker finds nothing to visit,
+there are further steps, each after a quarter of a second. Visits that go on above a lowered share stay counted. So the
+shares and these visits together are never more than the group's `parallel`. A group with a delay has its share in one
+shard at a time, for some steps. The next shard gets the share when no visit of the group goes on elsewhere, with the
+rest of the delay.
 
-So the limits of a group are exact, and up to two steps pass until the next shard has its turn.
+So the limits of a group are exact. When the last visit of a turn has ended, the next shard has its turn with the next
+step, which an idle worker takes itself.
 
 Processes may take steps at the same time. Each step has a number, and a shard refuses a step when a later one has been
 there (`turns.lua`). A step reads all shards before it raises a share anywhere. So no earlier step changes what it has
@@ -27,10 +29,12 @@ from frontier.store import ScriptArgument, Store
 type _Change = tuple[str, int, int, int]
 """The arguments of `turns.lua` for one group: name, share, 1 if its turn begins, ms of the delay that are left."""
 
-_TURN: Final = 5
-"""A turn lasts so many steps, since no visit of the group begins while the turn goes over to another shard."""
-_PATIENCE: Final = 30
-"""A shard whose hosts wait keeps its turn for so many steps without a visit, for example of a job without ghosts."""
+STEP: Final = 4
+"""The number of a step of each second is higher than the one before by this number, and that of a further step by 1."""
+_TURN: Final = 5 * STEP
+"""A turn ends at this distance of steps, since no visit of the group begins while the turn goes to another shard."""
+_PATIENCE: Final = 30 * STEP
+"""A shard whose hosts wait keeps its turn for so long without a visit, for example of a job without ghosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +109,17 @@ class _Step:
         return [found.get(name, GroupTurn()) for found in self.turns]
 
 
-def pass_turns(stores: Sequence[Store], book: GroupBook) -> None:
-    """Share the visits of the job's queue groups out anew. Do nothing while the groups change, or in a later step."""
+def pass_turns(stores: Sequence[Store], book: GroupBook, distance: int = STEP) -> None:
+    """Share the visits of the job's queue groups out anew. Do nothing while the groups change, or in a later step.
+
+    `distance` is 1 for a further step within the second.
+    """
     home = stores[0]
     with home.guarded():
         stored = home.client.hget(home.key("state"), "groups")
         if not stored:
             return
-        number = int(home.client.hincrby(home.key("state"), "turns", 1))
+        number = int(home.client.hincrby(home.key("state"), "turns", distance))
     version = stored.decode()
     known = book.of_version(version)
     step = _Step(number, version, stores)

@@ -259,6 +259,7 @@ class LeaseQueue(ABC):
 
     def _ended(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> EndedVisit:
         history = self._history_after(lease, step.ending, outcome)
+        rules = self.politeness_of(lease.url)
         return EndedVisit(
             lease.id,
             lease.token,
@@ -270,7 +271,8 @@ class LeaseQueue(ABC):
             host_wait_ms=step.host_wait_ms,
             host_failed=step.host_failed,
             is_try=counts,
-            most_failures=self.politeness_of(lease.url).host_failures,
+            most_failures=rules.host_failures,
+            session_budget=rules.session_budget,
             bytes=outcome.bytes,
             is_document=outcome.is_document,
             urls=outcome.urls,

@@ -1,6 +1,6 @@
 """This module packs a queued URL for Redis, and the end of a visit.
 
-A record has the host and the score on a line each, and then short JSON.
+A record has the host and the score on a line each, and then short JSON. The end of a visit is MessagePack.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Final
+
+import msgpack
 
 from archive.json_text import compact_json
 from frontier.definition.revisit import RevisitHistory
@@ -104,9 +106,12 @@ def candidate_of(lease: Lease) -> Candidate:
     return Candidate(lease.url, lease.hop_path, lease.via, lease.source, lease.depth, lease.is_seed, lease.priority)
 
 
+_Packed = bytes  # the class has a field `bytes`
+
+
 @dataclass(frozen=True, slots=True)
 class EndedVisit:
-    """The visit whose lease ends, as finish.lua reads it: a JSON object with these fields."""
+    """The visit whose lease ends, as finish.lua reads it: a table of these names."""
 
     id: str
     token: str
@@ -121,6 +126,8 @@ class EndedVisit:
     """False for a visit that was given back without a fault of the URL."""
     most_failures: int = 1
     """The number of failures in a row that sets the host aside."""
+    session_budget: int = 1
+    """The number of visits after which the host goes behind the hosts that wait."""
     bytes: int = 0
     is_document: bool = False
     urls: int = 1
@@ -138,10 +145,11 @@ class EndedVisit:
     duration_ms: int = 0
     """The duration of the visit."""
 
-    def packed(self) -> str:
-        """Return the JSON object, without fields that have their default."""
+    def packed(self) -> _Packed:
+        """Return the table as MessagePack, without fields that have their default."""
         values = ((name, getattr(self, name), default) for name, default in _FIELDS)
-        return compact_json({name: value for name, value, default in values if value != default})
+        named = {name: value for name, value, default in values if value != default}
+        return _Packed(msgpack.packb(named, unicode_errors="surrogatepass"))
 
 
 _FIELDS: Final = tuple((field.name, field.default) for field in fields(EndedVisit))

@@ -62,7 +62,10 @@ _IN_MS: Final = {
     "retry_seconds": "retry_ms",
     "max_retry_seconds": "max_retry_ms",
 }
-POLITE_KEYS: Final = (*_IN_MS, "delay_factor", "host_bytes_per_second", "host_failures", "max_retries")
+POLITE_KEYS: Final = (
+    *_IN_MS,
+    *("delay_factor", "host_bytes_per_second", "host_failures", "max_retries", "session_budget"),
+)
 """The keys of sheets that change politeness."""
 
 
@@ -97,6 +100,8 @@ class Politeness:
     host_bytes_per_second: int = 0
     skip_down: int = 5
     """Every so many claims of a host, a URL of a lower priority is taken."""
+    session_budget: int = 1
+    """The number of visits after which a host goes behind the hosts that wait."""
 
     @classmethod
     def of(cls, settings: FrontierSettings, overrides: PolitenessOverrides) -> Self:
@@ -117,6 +122,7 @@ class Politeness:
             dns_retry_ms=_ms(rules.dns_retry_seconds),
             host_bytes_per_second=rules.host_bytes_per_second,
             skip_down=rules.skip_down,
+            session_budget=rules.session_budget,
         )
 
     def with_values(self, values: SheetValues) -> Self:

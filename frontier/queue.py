@@ -77,6 +77,8 @@ _CHUNK: Final = 500
 _PREFIX_CHUNK: Final = 5_000
 _LAST_TURN: Final = 10**12
 """Hosts of seeds that wait for their first visit have their turns in `ready`, and all other hosts have times."""
+_MOST_DOMAINS: Final = 100_000
+"""The cookies of so many domains are kept."""
 _EDITED: Final = "="
 """An entry of the list of changes of the scope that begins so says that the profile of the job was edited."""
 _EDITED_SCOPE: Final = "=scope"
@@ -505,12 +507,16 @@ class Frontier(LeaseQueue):
         return found.decode() if found else ""
 
     def keep_cookies(self, domain: str, text: str) -> None:
-        """Store the cookies of a registered domain for all workers of the job; an empty text removes them."""
+        """Store the cookies of a registered domain for all workers of the job; an empty text removes them.
+
+        With too many domains, the cookies of any other domain are removed.
+        """
+        client, key = self._store.client, self._store.key("cookies")
         with self._store.guarded():
-            if text:
-                self._store.client.hset(self._store.key("cookies"), domain, text)
-            else:
-                self._store.client.hdel(self._store.key("cookies"), domain)
+            if not text:
+                client.hdel(key, domain)
+            elif client.hset(key, domain, text) and client.hlen(key) > _MOST_DOMAINS:
+                client.hdel(key, next(other for other in client.hrandfield(key, 2) if other != domain.encode()))
 
     def max_links(self, url: str) -> int:
         """Return how many links are taken from the page with this URL."""

@@ -104,6 +104,8 @@ class HostQueue:
     """Visits of the host that go on now, of this job or another one."""
     failures: int = 0
     """Failed visits in a row."""
+    session_visits: int = 0
+    """Visits of the host's session so far, by `host_queue`; 0 when no session goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,7 +348,9 @@ class Reports:
             aside = store.client.hget(store.key("aside"), host) or b""
             is_beyond = bool(store.client.sismember(store.key("beyond"), host))
             state = store.client.hmget(store.host_key(host), "d", "n", "j", "f", "e", "b")
-        return self._queue(host, queued, aside.decode("utf-8", "replace"), is_beyond, state, now)
+            session = int(store.client.hget(store.key("sessions"), host) or 0)
+        queue = self._queue(host, queued, aside.decode("utf-8", "replace"), is_beyond, state, now)
+        return replace(queue, session_visits=session)
 
     def _queue(
         self, host: str, queued: int, aside: str, is_beyond: bool, state: Sequence[bytes | None], now: int

@@ -19,8 +19,8 @@ beyond a limit by the visits that end between two counts, and by one visit of ea
 have used of their quotas is shared in the same way (`used.lua`), for those seeds that have used something since the
 last count. The quotas of hosts and domains are exact.
 
-**Queue groups.** In the same step, the visits at the same time of each queue group are shared out among the shards in
-which its hosts wait, so that the limits of a group are exact (`group_turns`).
+**Queue groups.** In the same step, and more often while workers are idle, the visits at the same time of each queue
+group are shared out among the shards in which its hosts wait, so that the limits of a group are exact (`group_turns`).
 
 **The end.** A shard that is empty says nothing about the job, since a visit in another shard may add links to it. The
 work of a job is never without a shard that has work: a link is added to its shard while the lease of its page is held
@@ -63,7 +63,7 @@ from frontier.definition.job import Job, JobError
 from frontier.definition.networks import without_port
 from frontier.definition.quotas import QuotaKind, QuotaOwner, Quotas
 from frontier.definition.scope import Accepted, Candidate, Rejected, ScopeDecision, registered_domain
-from frontier.group_turns import pass_turns
+from frontier.group_turns import STEP, pass_turns
 from frontier.groups import GroupBook
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import MOST_EXCHANGED, ExchangeAnswer, LeaseQueue
@@ -98,6 +98,8 @@ _BUSY_SECONDS: Final = 0.25
 _TRIES: Final = 100
 """A sealed shard is opened so often for one call."""
 _CHUNK: Final = 1_000
+_IDLE_SECONDS: Final = 0.25
+"""While a worker finds nothing to visit, the turns of queue groups are passed on after this time."""
 _NO_COUNTS: Final = "0 0 0 0 0"
 _OF_JOB: Final = (
     *("pages", "bytes", "seconds", "host_pages", "urls", "quotas", "revisit", "scope", "opening"),
@@ -335,7 +337,7 @@ class ShardedQueue(LeaseQueue):
                 else None
             )
             for number in waiting:
-                claims[number] = end or _shortest(pauses[number])
+                claims[number] = end or self._idle(_shortest(pauses[number]))
 
     def give_back(
         self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True
@@ -366,6 +368,10 @@ class ShardedQueue(LeaseQueue):
         return shard_of(host, len(self._queues))
 
     def _before_exchange(self) -> None:
+        raise NotImplementedError
+
+    def _idle(self, pause: Pause) -> Pause:
+        """Return the pause of a worker that finds nothing to visit."""
         raise NotImplementedError
 
     def _end_of_job(self) -> JobFinished | JobStopped | None:
@@ -417,6 +423,9 @@ class ShardedRenders(ShardedQueue, RenderQueue):
     def _before_exchange(self) -> None:
         self._whole.share_if_due()
 
+    def _idle(self, pause: Pause) -> Pause:
+        return self._whole.idle(pause)
+
     def _end_of_job(self) -> JobFinished | JobStopped | None:
         return self._whole.end_of_job()
 
@@ -455,6 +464,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
         self._queues = self.shards
         self._places = _Places(len(stores))
         self._share_at = 0.0
+        self._is_idle = False
         self._turns = count()
         shards = self.shards
         self.segments = ShardedSegments(store, [shard.segments for shard in shards])
@@ -484,16 +494,34 @@ class ShardedFrontier(ShardedQueue, Frontier):
         self._learn_scope()
 
     def share_if_due(self) -> None:
-        """Share the counts of all shards, unless a process has done so in the last second."""
+        """Share the counts of all shards, unless a process has done so in the last second.
+
+        While a worker is idle, pass the turns of queue groups on, unless a process has done so in the last quarter.
+        """
         now = time.monotonic()
-        if now < self._share_at:
-            return
-        self._share_at = now + SHARE_SECONDS
+        if now >= self._share_at:
+            self._share_at = now + SHARE_SECONDS
+            if self._is_first("counted", SHARE_SECONDS):
+                self.share_counts()
+        elif self._is_idle:
+            self._is_idle = False
+            if self._is_first("passed", _IDLE_SECONDS):
+                self._pass_turns(1)
+
+    def idle(self, pause: Pause) -> Pause:
+        """Return the pause of a worker that finds nothing to visit. With queue groups, the worker soon claims again."""
+        if not self.job.profile.groups:
+            return pause
+        self._is_idle = True
+        return Pause(min(pause.seconds, _IDLE_SECONDS), pause.why)
+
+    def _is_first(self, name: str, seconds: float) -> bool:
+        """Return whether no process of the job has been here in the last `seconds`, about."""
         with self._store.guarded():
-            lasts = round(900 * SHARE_SECONDS)
-            is_ours = self._store.client.set(self._store.key("counted"), 1, nx=True, px=lasts)
-        if is_ours:
-            self.share_counts()
+            return bool(self._store.client.set(self._store.key(name), 1, nx=True, px=round(900 * seconds)))
+
+    def _pass_turns(self, distance: int) -> None:
+        pass_turns([shard.store for shard in self.shards], self._groups, distance)
 
     def end_of_job(self) -> JobFinished | JobStopped | None:
         """End the job if all its shards are empty, and return the end; None when there is work somewhere."""
@@ -594,6 +622,9 @@ class ShardedFrontier(ShardedQueue, Frontier):
     def _before_exchange(self) -> None:
         self.share_if_due()
 
+    def _idle(self, pause: Pause) -> Pause:
+        return self.idle(pause)
+
     def _end_of_job(self) -> JobFinished | JobStopped | None:
         return self.end_of_job()
 
@@ -605,7 +636,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
     def _put_groups(self, groups: GroupList) -> None:
         for shard in self.shards:
             shard.put_groups(groups)
-        pass_turns([shard.store for shard in self.shards], self._groups)
+        self._pass_turns(STEP)
 
     def wake_within_limits(self) -> None:
         """Take back the hosts and URLs whose limits and quotas are not reached any more."""
@@ -686,7 +717,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
             shard.store.run("share", others, *(copies if shard is not self.shards[0] else ()))
         if quotas := state[_OF_JOB.index("quotas")]:
             self._share_quotas(json.loads(quotas))
-        pass_turns([shard.store for shard in self.shards], self._groups)
+        self._pass_turns(STEP)
 
     def _share_quotas(self, quotas: Quotas) -> None:
         """Store in each shard what the job and its seeds have used in the others, and look which quotas are reached."""

@@ -19,6 +19,9 @@ as seen (`scoped`), and are queued (`seeded`) |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
 | `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check; hosts of \
 seeds of the file that were not visited, by small numbers in the order of the file |
+| `…:JOB:front` | zset | hosts that are checked before the other hosts in `ready`, by the time of this check: those \
+whose session goes on, and those with urgent URLs; a host that is not in `ready` when its time comes is passed over |
+| `…:JOB:sessions` | hash | host whose session goes on to the number of its visits so far |
 | `…:JOB:q:HOST` | zset | URL ids by (priority, depth, sequence) |
 | `…:JOB:retry` | zset | ids that rest before a retry, by due ms |
 | `…:JOB:leases` | zset | leased ids, by expiry ms |
@@ -65,7 +68,8 @@ folder, and ids of the file whose URLs stayed in Redis, each on a line (`segment
 was queued anew |
 | `…:JOB:long` | set | hosts with more URLs in memory than `queue_memory` of the state |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
-| `…:JOB:counted` | string | exists for a second after the shards of a job were counted |
+| `…:JOB:counted` `…:passed` | string | exists for a second after the shards of a job were counted; for a quarter of a \
+second after an idle worker passed the turns of groups on |
 | `gf:{SHARD}:JOB=renders:…` | | the queue of renders: the keys of a job, and those below (`renders`) |
 | `…=renders:since` | zset | ids of the queued and leased renders, by the ms at which they were queued |
 | `…=renders:lags` | hash | number of finished renders by eight times the binary logarithm of their lag in ms |
@@ -105,9 +109,9 @@ _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "tries", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "missing", "rejected", "beyond", "astray", "added", "view"),
     *("cookies", "slow", "delays", "forced", "since", "lags", "held", "rests"),
-    *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready"),
+    *("due", "revisits", "groups", "groupdef", "hostgroups", "parked", "groupready", "front", "sessions"),
     *("edits", "used", "spent", "retired", "recount"),
-    *("segments", "spilled", "unspilled", "long", "forgotten", "counted"),
+    *("segments", "spilled", "unspilled", "long", "forgotten", "counted", "passed"),
 )
 _CALLED: Final = {
     "links": ("add", "reject"),
@@ -145,11 +149,14 @@ class FrontierScript(NamedTuple):
 
 @cache
 def script(name: str) -> FrontierScript:
-    """Return the script in `name`.lua. The scripts that it calls are functions of their names in front of it."""
+    """Return the script in `name`.lua.
+
+    The scripts that it calls are functions of their names in front of it. They take the arguments and the job.
+    """
     folder = files("frontier").joinpath("lua")
     called = _CALLED.get(name, ())
     read = {part: folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", *called, name)}
-    functions = "".join(f"local function {part}(ARGV)\n{read[part]}\nend\n" for part in called)
+    functions = "".join(f"local function {part}(ARGV, own)\n{read[part]}\nend\n" for part in called)
     main = f"local function script()\n{read[name]}\nend\nlocal answer = script()\nstore_changes()\nreturn answer\n"
     text = read["common"] + functions + main
     return FrontierScript(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())

@@ -48,6 +48,13 @@ class FrontierSettings(Section):
         description="Each time that so many URLs of a host were taken, the last of them is of a lower priority, so that"
         " no URL waits for ever.",
     )
+    session_budget: int = Field(
+        1,
+        ge=1,
+        le=100_000,
+        description="Visits of a host in front of the hosts that wait, each when its delay is over. Then the host goes "
+        "behind these hosts.",
+    )
     host_failures: int = Field(
         8, ge=1, description="Failures in a row after which a host is set aside: the job visits no more of it."
     )

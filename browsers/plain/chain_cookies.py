@@ -24,8 +24,12 @@ MAX_TEXT: Final = 8_000
 _REVISITS: Final = 3
 """A target that was seen before is visited again when a cookie changed at most so many redirects ago."""
 
-type _Row = tuple[str, str, str, bool, bool, str, bool]
-"""Name, value, domain, whether the site named the domain, whether it includes the hosts below, path, whether https."""
+_SHORT_SECONDS: Final = 60
+"""A cookie that runs out later by less than this time has not changed."""
+
+type _Row = tuple[str, str, str, bool, bool, str, bool, int]
+"""Name, value, domain, whether the site named the domain, whether it includes the hosts below, path, whether https, and
+the second since 1970 at which the cookie runs out; 0 for a cookie without a date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ class ChainCookies:
 
     def changed_since(self, before: ChainCookies) -> ChainCookies:
         """Return the cookies that other cookies do not have."""
-        return replace(self, rows=tuple(row for row in self.rows if row not in before.rows))
+        return replace(self, rows=tuple(row for row in self.rows if not _is_among(row, before.rows)))
 
     def header(self, url: str) -> str:
         """Return the value of the field Cookie for a URL; empty without a cookie for the URL."""
@@ -89,14 +93,19 @@ class ChainCookies:
         answer = httpx.Response(302, headers=[("set-cookie", field) for field in fields])
         answer.request = httpx.Request("GET", url)
         jar.extract_cookies(answer)
+        jar.jar.clear_expired_cookies()
         rows = tuple(_bounded(_row_of(cookie) for cookie in jar.jar))
-        is_changed = set(rows) != set(self.rows)
+        is_changed = {row[:-1] for row in rows} != {row[:-1] for row in self.rows}
         return ChainCookies(rows, 0 if is_changed else self.steps + 1)
 
     @property
     def is_new(self) -> bool:
-        """Return whether the last redirect changed a cookie."""
+        """Return whether the last redirect changed a cookie. A cookie that runs out at another time has not changed."""
         return self.steps == 0
+
+    def is_like(self, other: ChainCookies) -> bool:
+        """Return whether the cookies are the same, and run out at about the same time."""
+        return len(self.rows) == len(other.rows) and all(_is_among(row, other.rows) for row in self.rows)
 
     @property
     def may_revisit(self) -> bool:
@@ -110,7 +119,7 @@ def _jar(rows: Iterable[_Row]) -> httpx.Cookies:
     cookies = httpx.Cookies()
     # A cookie without Domain goes to its own host only, and not to hosts below.
     cookies.jar.set_policy(DefaultCookiePolicy(strict_ns_domain=DefaultCookiePolicy.DomainStrictNonDomain))
-    for name, value, domain, is_named, is_below, path, is_secure in rows:
+    for name, value, domain, is_named, is_below, path, is_secure, end in rows:
         cookies.jar.set_cookie(
             Cookie(
                 version=0,
@@ -124,8 +133,8 @@ def _jar(rows: Iterable[_Row]) -> httpx.Cookies:
                 path=path,
                 path_specified=True,
                 secure=is_secure,
-                expires=None,
-                discard=True,
+                expires=end or None,
+                discard=not end,
                 comment=None,
                 comment_url=None,
                 rest={},
@@ -143,12 +152,21 @@ def _row_of(cookie: Cookie) -> _Row:
         cookie.domain_initial_dot,
         cookie.path,
         cookie.secure,
+        max(int(cookie.expires or 0), 0),
     )
 
 
 def _row(values: Sequence[Any]) -> _Row:
-    name, value, domain, is_named, is_below, path, is_secure = values
-    return str(name), str(value), str(domain), bool(is_named), bool(is_below), str(path), bool(is_secure)
+    name, value, domain, is_named, is_below, path, is_secure, end = (*values, 0) if len(values) == 7 else values
+    return str(name), str(value), str(domain), bool(is_named), bool(is_below), str(path), bool(is_secure), int(end)
+
+
+def _is_among(row: _Row, rows: Iterable[_Row]) -> bool:
+    """Return whether the rows have the same cookie, which runs out at about the same time."""
+    return any(
+        row[:-1] == other[:-1] and bool(row[-1]) == bool(other[-1]) and abs(row[-1] - other[-1]) < _SHORT_SECONDS
+        for other in rows
+    )
 
 
 def _bounded(rows: Iterable[_Row]) -> Iterable[_Row]:

@@ -2,8 +2,8 @@
 
 The frontier has one text for each registered domain, with at most 30 cookies and 8,000 characters, so that all workers
 of the job send the same cookies. A visit changes only the cookies that its answer names. When two visits to a domain
-end at the same moment, the cookies of one of them may be lost. A cookie that runs out by its date is sent until the end
-of the job.
+end at the same moment, the cookies of one of them may be lost. A cookie is sent until its date. With more than 100,000
+domains in a slot of Redis, the cookies of any other domain are given up for each new one.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ class JobCookies:
         if not (self._is_on and visit.set_cookies):
             return
         domain = _domain(url)
-        kept = ChainCookies.read(self._frontier.cookies_of(domain)).after(url, visit.set_cookies)
-        if kept.is_new:
-            self._frontier.keep_cookies(domain, kept.of_domain(domain).text())
+        before = ChainCookies.read(self._frontier.cookies_of(domain))
+        kept = before.after(url, visit.set_cookies).of_domain(domain)
+        if not kept.is_like(before):
+            self._frontier.keep_cookies(domain, kept.text())
 
     def without_known(self, visit: Visit, before: str) -> Visit:
         """Return a visit whose queued target takes along only the cookies that the visit itself has changed."""

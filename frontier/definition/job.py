@@ -228,6 +228,14 @@ class PolitenessOverrides(_Frozen):
         title="Share of lower priorities",
         description="each time that so many URLs of a host were taken, the last of them is of a lower priority",
     )
+    session_budget: int | None = Field(
+        None,
+        ge=1,
+        le=100_000,
+        title="Session budget of a host",
+        description="number of visits for which a host stays in front of the hosts that wait, each when its delay is"
+        " over; then it goes behind these hosts",
+    )
 
 
 class SeenRules(_Frozen):

@@ -126,6 +126,7 @@ class SheetValues:
     retry_seconds: float | None = None
     max_retry_seconds: float | None = None
     host_bytes_per_second: int | None = None
+    session_budget: int | None = None
     revisit_mode: RevisitMode | None = None
     revisit_interval_seconds: float | None = None
     revisit_min_seconds: float | None = None
@@ -402,6 +403,7 @@ _READERS: Final[Mapping[str, Callable[[str, str], Any]]] = {
     "retry_seconds": _number(0, _DAY),
     "max_retry_seconds": _number(0, _DAY),
     "host_bytes_per_second": _whole(0),
+    "session_budget": _whole(1),
     "revisit_mode": _choice(*get_args(RevisitMode.__value__)),
     "revisit_interval_seconds": _number(1, LONGEST_INTERVAL),
     "revisit_min_seconds": _number(1, LONGEST_INTERVAL),

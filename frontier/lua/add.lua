@@ -6,39 +6,39 @@
 -- Returns 1, 0 (seen) or 2 (perhaps seen) for each candidate. Returns '' and changes nothing when the lease is over or
 -- another's, or when an operator adds to a finished job.
 
-if not known() then return 'gone' end
-if ARGV[3] == 'operator' and call('HEXISTS', key('state'), 'finished') == 1 then return '' end
+if not known(own) then return 'gone' end
+if ARGV[3] == 'operator' and call('HEXISTS', own.state, 'finished') == 1 then return '' end
 local holder = ARGV[2] .. '\n' .. ARGV[3]
-if ARGV[1] ~= '' and call('HGET', key('lease'), ARGV[1]) ~= holder then
-  if call('HGET', ROOT .. RENDERS .. ':lease', ARGV[1]) ~= holder then return '' end -- a render may add links, too
+if ARGV[1] ~= '' and call('HGET', own.lease, ARGV[1]) ~= holder then
+  if call('HGET', renders_of(own).lease, ARGV[1]) ~= holder then return '' end -- a render may add links, too
 end
 
 -- Return 1 for a candidate that may be queued: it is new, or it is to be visited again and is not queued yet.
 local function admitted(id, place, force)
-  local answer = note_seen(id, place)
+  local answer = note_seen(own, id, place)
   if answer == 1 or not force then return answer end
-  if call('HEXISTS', key('u'), id) == 1 then return 0 end
-  mark_unspilled(id)
-  forget_render(id, place)
-  forget_ending(id)
+  if call('HEXISTS', own.u, id) == 1 then return 0 end
+  mark_unspilled(own, id)
+  forget_render(own, id, place)
+  forget_ending(own, id)
   return 1
 end
 
 local wanted = math.floor((#ARGV - 3) / 7)
 local is_of_file = ARGV[3] == 'seeds'
-local sequence = call('HINCRBY', key('count'), 'sequence', wanted) - wanted
-local longest = wanted > 0 and longest_queue() or 0
+local sequence = call('HINCRBY', own.count, 'sequence', wanted) - wanted
+local longest = wanted > 0 and longest_queue(own) or 0
 local answers = {}
 for number = 1, wanted do
   local at = 3 + (number - 1) * 7
   local id, host, seed = ARGV[at + 1], ARGV[at + 3], ARGV[at + 7]
-  local is_first = seed ~= '' and call('HSETNX', key('seeds'), id, 'queued\n0\n\n' .. seed) == 1
+  local is_first = seed ~= '' and call('HSETNX', own.seeds, id, 'queued\n0\n\n' .. seed) == 1
   answers[number] = admitted(id, ARGV[at + 2], ARGV[at + 6] == '1' or is_of_file and is_first)
   if answers[number] == 1 then
     local score = string.format('%.0f', tonumber(ARGV[at + 4]) * 2 ^ 40 + sequence + number)
-    call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. ARGV[at + 5])
-    enqueue(id, host, score, is_of_file and sequence + number)
-    note_length(host, sequence + number, longest)
+    call('HSET', own.u, id, host .. '\n' .. score .. '\n' .. ARGV[at + 5])
+    enqueue(own, id, host, score, is_of_file and sequence + number)
+    note_length(own, host, sequence + number, longest)
   end
 end
 return answers

@@ -2,16 +2,16 @@
 -- ms of its change. Returns the number of URLs that are due sooner now. A change that is not over yet, or was before the
 -- last visit, counts for nothing.
 
-if not known() then return 'gone' end
-local least, shift, sooner = tonumber(ARGV[1]), due_shift(), 0
+if not known(own) then return 'gone' end
+local least, shift, sooner = tonumber(ARGV[1]), due_shift(own), 0
 for at = 2, #ARGV, 2 do
   local id, changed = ARGV[at], tonumber(ARGV[at + 1])
-  local visited = tonumber(string.match(call('HGET', key('revisits'), id) or '', '^%d+'))
+  local visited = tonumber(string.match(call('HGET', own.revisits, id) or '', '^%d+'))
   if visited and changed > visited and changed <= NOW then
-    local due = call('ZSCORE', key('due'), id)
+    local due = call('ZSCORE', own.due, id)
     local earlier = math.max(visited + least, NOW) - shift
     if due and earlier < tonumber(due) then
-      call('ZADD', key('due'), earlier, id)
+      call('ZADD', own.due, earlier, id)
       sooner = sooner + 1
     end
   end

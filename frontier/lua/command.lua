@@ -2,8 +2,8 @@
 -- Returns 1 when this changed something.
 -- An operator pauses a job and ends the pause. The disk watch holds a job and releases it.
 
-if not known() then return 'gone' end
-local state, what, why = key('state'), ARGV[1], ARGV[2]
+if not known(own) then return 'gone' end
+local state, what, why = own.state, ARGV[1], ARGV[2]
 
 if what == 'pause' or what == 'hold' then
   local name = what == 'pause' and 'paused' or 'held'

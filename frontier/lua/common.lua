@@ -3,8 +3,7 @@
 -- A redis.call costs about as much as all the Lua around it. So the scripts read several fields of a hash in one call.
 -- A number that is an argument of a call costs Redis more than a text. So times that many calls store are texts.
 
-local ROOT = KEYS[1]
-local SHARD = string.match(ROOT, '^gf:{[^}]*}:')
+local SHARD = string.match(KEYS[1], '^gf:{[^}]*}:')
 local HOSTS = SHARD .. '@'
 local JOBS = SHARD .. '=jobs'
 local BAND = 256 * 2 ^ 40 -- scores of one priority: 256 depths of 2^40 sequence numbers
@@ -26,43 +25,36 @@ local function text(number) return string.format('%d', number) end
 
 local NOW_TEXT = text(NOW)
 
-local keys = {} -- by root key and name: the keys that were asked for
-
-local function key(name)
-  local of_root = keys[ROOT]
-  if not of_root then
-    of_root = {}
-    keys[ROOT] = of_root
-  end
-  local found = of_root[name]
-  if not found then
-    found = ROOT .. ':' .. name
-    of_root[name] = found
-  end
-  return found
-end
-
--- Return the key of the queue of a host.
-local function queue_of(host) return ROOT .. ':q:' .. host end
-
--- The renders of a job have a root of their own, behind that of the job (renders.py).
+-- A job of the shard is a table of the names of its keys, each of which is made when it is first asked for: `job.ready` is
+-- the key of its set 'ready'. The renders of a job are such a job, too. Their root key is that of the job and this ending
+-- (renders.py).
 local RENDERS = '=renders'
+local made_by_name = {
+  __index = function(job, name)
+    local found = job.root .. ':' .. name
+    job[name] = found
+    return found
+  end,
+}
+local jobs = {} -- by root key
 
-local function is_renders() return string.find(ROOT, RENDERS, -#RENDERS, true) ~= nil end
-
-local function job_root() return is_renders() and string.sub(ROOT, 1, -#RENDERS - 1) or ROOT end
-
-local function known() return call('EXISTS', job_root()) == 1 end
-
-local COUNT = ROOT .. ':count'
-
--- Do `work` with the keys of another job of the shard.
-local function in_job(root, work)
-  local own = ROOT
-  ROOT, COUNT = root, root .. ':count'
-  work()
-  ROOT, COUNT = own, own .. ':count'
+local function job_at(root)
+  local job = jobs[root]
+  if job then return job end
+  local is_renders = string.find(root, RENDERS, -#RENDERS, true) ~= nil
+  job = setmetatable({ root = root, is_renders = is_renders }, made_by_name)
+  jobs[root] = job
+  job.plain = is_renders and job_at(string.sub(root, 1, -#RENDERS - 1)) or job -- the queue of the plain crawler
+  return job
 end
+
+local function renders_of(job) return job_at(job.plain.root .. RENDERS) end
+
+local own = job_at(KEYS[1]) -- the job of the script; a function of common.lua takes any job
+
+local function queue_of(job, host) return job.root .. ':q:' .. host end
+
+local function known(job) return call('EXISTS', job.plain.root) == 1 end
 
 -- The changes of this script that are not stored yet. Changes of one key are stored with one or two calls, for all URLs
 -- of the script together.
@@ -96,7 +88,7 @@ local function call_later(command, name, first, second)
   if second then found[last + 2] = second end
 end
 
-local function count(name, by) add_to(COUNT, name, by) end
+local function count(job, name, by) add_to(job.count, name, by) end
 
 local MOST_ARGUMENTS = 1000 -- arguments in one call of a command; even
 
@@ -134,43 +126,43 @@ local function store_changes()
   sums = {}
 end
 
-local function is_aside(host) return call('HEXISTS', key('aside'), host) == 1 end
+local function is_aside(job, host) return call('HEXISTS', job.aside, host) == 1 end
 
 -- Few URLs were visited before, or lost a worker. So their tries are in a hash of their own, which most jobs do not
 -- have.
-local have_tries = {} -- by root key, whether the hash exists
+local have_tries = {} -- by job, whether the hash exists
 
-local function has_tries()
-  if have_tries[ROOT] == nil then have_tries[ROOT] = call('EXISTS', key('tries')) == 1 end
-  return have_tries[ROOT]
+local function has_tries(job)
+  if have_tries[job] == nil then have_tries[job] = call('EXISTS', job.tries) == 1 end
+  return have_tries[job]
 end
 
-local function set_tries(id, tries, lost)
-  if tries > 0 then call('HSET', key('tries'), 't:' .. id, tries) end
-  if lost > 0 then call('HSET', key('tries'), 'l:' .. id, lost) end
-  if tries > 0 or lost > 0 then have_tries[ROOT] = true end
+local function set_tries(job, id, tries, lost)
+  if tries > 0 then call('HSET', job.tries, 't:' .. id, tries) end
+  if lost > 0 then call('HSET', job.tries, 'l:' .. id, lost) end
+  if tries > 0 or lost > 0 then have_tries[job] = true end
 end
 
 -- Return the tries of a URL, and the number of workers that were lost with it.
-local function tries_of(id)
-  if not has_tries() then return 0, 0 end
-  local found = call('HMGET', key('tries'), 't:' .. id, 'l:' .. id)
+local function tries_of(job, id)
+  if not has_tries(job) then return 0, 0 end
+  local found = call('HMGET', job.tries, 't:' .. id, 'l:' .. id)
   return tonumber(found[1] or 0), tonumber(found[2] or 0)
 end
 
 -- Forget a URL that is in no queue any more.
-local function forget_url(id)
-  call_later('HDEL', key('u'), id)
-  if has_tries() then call_later('HDEL', key('tries'), 't:' .. id, 'l:' .. id) end
+local function forget_url(job, id)
+  call_later('HDEL', job.u, id)
+  if has_tries(job) then call_later('HDEL', job.tries, 't:' .. id, 'l:' .. id) end
 end
 
 -- Return the record of a URL (host, score and JSON, each on a line), its tries, its host, its score, and the number of
 -- workers that were lost with it. Return nothing when the record is lost or damaged.
-local function read_url(id)
-  local record = call('HGET', key('u'), id)
+local function read_url(job, id)
+  local record = call('HGET', job.u, id)
   local host, score = string.match(record or '', '^([^\n]+)\n(%d+)\n')
   if not host then return nil end
-  local tries, lost = tries_of(id)
+  local tries, lost = tries_of(job, id)
   return record, tries, host, score, lost
 end
 
@@ -189,50 +181,52 @@ local function host_state(host)
   return due, tonumber(found[3] or 0), tonumber(found[4] or 0), leased
 end
 
-local have_parked = {} -- by root key, whether hosts wait for a group
+local have_parked = {} -- by job, whether hosts wait for a group
 
-local function is_parked(host)
-  if have_parked[ROOT] == nil then have_parked[ROOT] = call('EXISTS', key('parked')) == 1 end
-  return have_parked[ROOT] and call('ZSCORE', key('parked'), host)
+local function is_parked(job, host)
+  if have_parked[job] == nil then have_parked[job] = call('EXISTS', job.parked) == 1 end
+  return have_parked[job] and call('ZSCORE', job.parked, host)
 end
 
--- Put a URL into the queue of its host. With an urgent URL, the host is checked as soon as it is due. With a seed of the
--- job's file, it is checked at its `turn` among the seeds, before the hosts that were visited, so that seeds that are
--- queued while the crawl goes on come as early as if all had been queued at its beginning. With any other URL, the host is
--- checked after the hosts that are due already.
-local function enqueue(id, host, score, turn)
-  call('ZADD', queue_of(host), score, id)
-  if is_aside(host) then return count('excluded', 1) end
-  count('queued', 1)
+-- Put a URL into the queue of its host. With an urgent URL, the host is checked before all others as soon as it is due.
+-- With a seed of the job's file, it is checked at its `turn` among the seeds, before the hosts that were visited, so that
+-- seeds that are queued while the crawl goes on come as early as if all had been queued at its beginning. With any other
+-- URL, the host is checked after the hosts that are due already.
+local function enqueue(job, id, host, score, turn)
+  call('ZADD', queue_of(job, host), score, id)
+  if is_aside(job, host) then return count(job, 'excluded', 1) end
+  count(job, 'queued', 1)
   if tonumber(score) < STANDARD then
-    call('ZADD', key('ready'), (host_state(host)), host)
-  elseif not is_parked(host) then
     local due = (host_state(host))
-    call('ZADD', key('ready'), 'NX', turn and due <= NOW and turn or math.max(due, NOW), host)
+    call('ZADD', job.ready, due, host)
+    call('ZADD', job.front, due, host)
+  elseif not is_parked(job, host) then
+    local due = (host_state(host))
+    call('ZADD', job.ready, 'NX', turn and due <= NOW and turn or math.max(due, NOW), host)
   end
 end
 
 -- Check a host again when it is due, if its queue is not empty.
-local function schedule_host(host, due)
-  call_later('ZADD XX', key('ready'), due > NOW and text(due) or NOW_TEXT, host)
+local function schedule_host(job, host, due)
+  call_later('ZADD XX', job.ready, due > NOW and text(due) or NOW_TEXT, host)
 end
 
 -- Return the number of URLs of a host that are in segments (frontier/segments).
-local function spilled_of(host) return tonumber(call('HGET', key('spilled'), host) or 0) end
+local function spilled_of(job, host) return tonumber(call('HGET', job.spilled, host) or 0) end
 
 -- Let a URL that may be in a segment not come back from there, since it is queued anew; or end then, with `ending`.
-local function mark_unspilled(id, ending)
-  if call('EXISTS', key('segments')) == 0 then return 0 end
-  return call(ending and 'HSETNX' or 'HSET', key('unspilled'), id, ending or '')
+local function mark_unspilled(job, id, ending)
+  if call('EXISTS', job.segments) == 0 then return 0 end
+  return call(ending and 'HSETNX' or 'HSET', job.unspilled, id, ending or '')
 end
 
 -- Note the host of a new URL for the spiller, when its queue has more than `longest` URLs (0 for no limit). Some of the
 -- URLs, by their number, are enough to find a long queue.
 local SAMPLE = 64
 
-local function note_length(host, number, longest)
+local function note_length(job, host, number, longest)
   if longest == 0 or number % math.max(math.min(SAMPLE, math.floor(longest / 4)), 1) > 0 then return end
-  if call('ZCARD', queue_of(host)) > longest then call('SADD', key('long'), host) end
+  if call('ZCARD', queue_of(job, host)) > longest then call('SADD', job.long, host) end
 end
 
 -- `note_seen` is the seen test. It returns 1 for a URL that is new, 0 for one that was seen, and 2 for one of which a
@@ -244,9 +238,9 @@ local have_forgotten
 
 -- Return whether the Bloom filter has a URL, the key of the exact set, whether the exact set decides, and a function that
 -- puts the URL into the filter.
-local function read_filter(place)
+local function read_filter(job, place)
   local mark, bucket, block, line, bits = string.match(place, '^(!?)(%d+) (%d+) (%d+) (.*)$')
-  local name, begin = key('bloom:' .. block), tonumber(line) * LINE_BYTES
+  local name, begin = job['bloom:' .. block], tonumber(line) * LINE_BYTES
   local found = call('GETRANGE', name, begin, begin + LINE_BYTES - 1)
   local hashes, has_all = #bits / 2, true
   for number = 1, hashes do
@@ -268,77 +262,75 @@ local function read_filter(place)
     end
     call('SETRANGE', name, begin, string.char(unpack(bytes)))
   end
-  return has_all, key('seen:' .. bucket), mark ~= '', put
+  return has_all, job['seen:' .. bucket], mark ~= '', put
 end
 
-local function note_seen(id, place)
-  if not string.find(place, ' ', 1, true) then return call('SADD', key('seen:' .. place), id) end
-  local is_in_filter, exact, must_be_certain, put = read_filter(place)
+local function note_seen(job, id, place)
+  if not string.find(place, ' ', 1, true) then return call('SADD', job['seen:' .. place], id) end
+  local is_in_filter, exact, must_be_certain, put = read_filter(job, place)
   local is_new = must_be_certain and call('SADD', exact, id) == 1
   if not is_in_filter then
     put()
     return 1
   end
-  if call('HEXISTS', key('u'), id) == 1 then return 0 end
-  if have_forgotten == nil then have_forgotten = call('EXISTS', key('forgotten')) == 1 end
-  if have_forgotten and call('SREM', key('forgotten'), id) == 1 then return 1 end
+  if call('HEXISTS', job.u, id) == 1 then return 0 end
+  if have_forgotten == nil then have_forgotten = call('EXISTS', job.forgotten) == 1 end
+  if have_forgotten and call('SREM', job.forgotten, id) == 1 then return 1 end
   if must_be_certain then
-    if not is_new or call('HEXISTS', key('ended'), id) == 1 then return 0 end
-    mark_unspilled(id)
+    if not is_new or call('HEXISTS', job.ended, id) == 1 then return 0 end
+    mark_unspilled(job, id)
     return 1
   end
-  if call('SISMEMBER', exact, id) == 1 or call('HEXISTS', key('ended'), id) == 1 then return 0 end
+  if call('SISMEMBER', exact, id) == 1 or call('HEXISTS', job.ended, id) == 1 then return 0 end
   return 2
 end
 
 -- Let a URL be new again. Return 1 if it was seen. A Bloom filter can't lose a URL, so that a set has those it forgot.
-local function forget_seen(id, place)
-  if not string.find(place, ' ', 1, true) then return call('SREM', key('seen:' .. place), id) end
-  local is_in_filter, exact = read_filter(place)
+local function forget_seen(job, id, place)
+  if not string.find(place, ' ', 1, true) then return call('SREM', job['seen:' .. place], id) end
+  local is_in_filter, exact = read_filter(job, place)
   call('SREM', exact, id)
-  return is_in_filter and call('SADD', key('forgotten'), id) or 0
+  return is_in_filter and call('SADD', job.forgotten, id) or 0
 end
 
 -- Let the page of a URL be rendered again. The seen set of the renders is exact.
-local function forget_render(id, place)
-  local renders = ROOT .. RENDERS
-  if call('HEXISTS', renders .. ':u', id) == 0 then
-    call('SREM', renders .. ':seen:' .. string.match(place, '%d+'), id)
-  end
+local function forget_render(job, id, place)
+  local renders = renders_of(job)
+  if call('HEXISTS', renders.u, id) == 0 then call('SREM', renders['seen:' .. string.match(place, '%d+')], id) end
 end
 
-local function longest_queue() return tonumber(call('HGET', key('state'), 'queue_memory') or 0) end
+local function longest_queue(job) return tonumber(call('HGET', job.state, 'queue_memory') or 0) end
 
 -- Set a host aside: none of its URLs is handed out, and they count as excluded until the command 'wake'.
-local function set_aside(host, why)
-  if is_aside(host) then return 0 end
-  local waiting = call('ZCARD', queue_of(host)) + spilled_of(host)
-  call('HSET', key('aside'), host, why)
-  call('ZREM', key('ready'), host)
-  call('ZREM', key('parked'), host)
-  count('queued', 0 - waiting) -- not -0, which is no integer to Redis
-  count('excluded', waiting)
+local function set_aside(job, host, why)
+  if is_aside(job, host) then return 0 end
+  local waiting = call('ZCARD', queue_of(job, host)) + spilled_of(job, host)
+  call('HSET', job.aside, host, why)
+  call('ZREM', job.ready, host)
+  call('ZREM', job.parked, host)
+  count(job, 'queued', 0 - waiting) -- not -0, which is no integer to Redis
+  count(job, 'excluded', waiting)
   return 1
 end
 
 -- Store limits: names and values from this place of ARGV on. Hosts beyond the limit of pages become ready again. When
 -- the limit of a host or the quotas change, hosts and URLs are to be taken back (wake.lua). No process claims before
 -- that is done.
-local function take_limits(from)
-  local before = call('HMGET', key('state'), 'host_pages', 'quotas')
+local function take_limits(job, from)
+  local before = call('HMGET', job.state, 'host_pages', 'quotas')
   for at = from, #ARGV, 2 do
     if ARGV[at + 1] == '' then
-      call('HDEL', key('state'), ARGV[at])
+      call('HDEL', job.state, ARGV[at])
     else
-      call('HSET', key('state'), ARGV[at], ARGV[at + 1])
+      call('HSET', job.state, ARGV[at], ARGV[at + 1])
     end
   end
-  for _, host in ipairs(call('SMEMBERS', key('beyond'))) do
-    if not is_aside(host) then call('ZADD', key('ready'), 'NX', NOW, host) end
+  for _, host in ipairs(call('SMEMBERS', job.beyond)) do
+    if not is_aside(job, host) then call('ZADD', job.ready, 'NX', NOW, host) end
   end
-  call('DEL', key('beyond'))
-  local after = call('HMGET', key('state'), 'host_pages', 'quotas')
-  if before[1] ~= after[1] or before[2] ~= after[2] then call('HSET', key('state'), 'waking', '1 0') end
+  call('DEL', job.beyond)
+  local after = call('HMGET', job.state, 'host_pages', 'quotas')
+  if before[1] ~= after[1] or before[2] ~= after[2] then call('HSET', job.state, 'waking', '1 0') end
 end
 
 -- Queue groups bound the visits of several hosts together. The job and its renders share the state of a group, and each
@@ -346,17 +338,15 @@ end
 -- ('groupready', by the time of the next check).
 local TURNS = 2 ^ 40 -- turns of a group in 'parked'; hosts with urgent URLs have the first half of two such ranges
 
-local function groups_key() return job_root() .. ':groups' end
-
 -- Return a group: its number, bounds, current visits, and the time from which its hosts may be visited. A time of the last
 -- note after now shows that the clock was set back. Then the delay begins again now. A group that was removed has no number.
-local function read_group(name)
+local function read_group(job, name)
   local fields = { 'i:' .. name, 'p:' .. name, 'w:' .. name, 'n:' .. name, 'd:' .. name, 's:' .. name }
-  local found = call('HMGET', groups_key(), unpack(fields))
+  local found = call('HMGET', job.plain.groups, unpack(fields))
   local due, since = tonumber(found[5] or 0), tonumber(found[6] or 0)
   if since > NOW then
     due = NOW + math.max(due - since, 0)
-    call('HSET', groups_key(), 'd:' .. name, due, 's:' .. name, NOW)
+    call('HSET', job.plain.groups, 'd:' .. name, due, 's:' .. name, NOW)
   end
   local number, most, delay = tonumber(found[1]), tonumber(found[2] or 1), tonumber(found[3] or 0)
   return { name = name, number = number, most = most, delay = delay, visits = tonumber(found[4] or 0), due = due }
@@ -364,110 +354,107 @@ end
 
 -- Store the visits of a group after one began or ended, so that the group rests for its delay. The group's waiting hosts
 -- are checked at this time; while all visits of the group go on, not before `busy_until`.
-local function note_group(group, visits, busy_until)
+local function note_group(job, group, visits, busy_until)
   group.visits, group.due = visits, math.max(group.due, NOW + group.delay)
-  call('HSET', groups_key(), 'n:' .. group.name, visits, 'd:' .. group.name, group.due, 's:' .. group.name, NOW)
+  call('HSET', job.plain.groups, 'n:' .. group.name, visits, 'd:' .. group.name, group.due, 's:' .. group.name, NOW)
   local check = visits >= group.most and busy_until or group.due
-  for _, root in ipairs({ job_root(), job_root() .. RENDERS }) do
-    call('ZADD', root .. ':groupready', 'XX', check, group.name)
-  end
+  for _, each in ipairs({ job.plain, renders_of(job) }) do call('ZADD', each.groupready, 'XX', check, group.name) end
 end
 
 -- End the visit of a URL in its group; `name` is nil for a URL of no group.
-local function leave_group(id, name)
+local function leave_group(job, id, name)
   if not name then return end
-  call('HDEL', key('lease'), 'g:' .. id)
-  local group = read_group(name)
-  if group.number then return note_group(group, math.max(group.visits - 1, 0), group.due) end
-  if group.visits > 1 then return call('HINCRBY', groups_key(), 'n:' .. name, -1) end
-  call('HDEL', groups_key(), 'n:' .. name, 'd:' .. name, 's:' .. name)
+  call('HDEL', job.lease, 'g:' .. id)
+  local group = read_group(job, name)
+  if group.number then return note_group(job, group, math.max(group.visits - 1, 0), group.due) end
+  if group.visits > 1 then return call('HINCRBY', job.plain.groups, 'n:' .. name, -1) end
+  call('HDEL', job.plain.groups, 'n:' .. name, 'd:' .. name, 's:' .. name)
 end
 
 -- End a render: note the time since it was queued if it is done, and give the plain crawler those embeds of the page that
 -- the render did not fetch. `fetched` has the ids of the fetched URLs.
-local function end_render(id, ending, fetched)
-  local since = call('ZSCORE', key('since'), id)
-  call('ZREM', key('since'), id)
+local function end_render(job, id, ending, fetched)
+  local since = call('ZSCORE', job.since, id)
+  call('ZREM', job.since, id)
   if since and ending == 'done' then
     local lag = math.max(NOW - tonumber(since), 1)
-    call('HINCRBY', key('lags'), math.floor(8 * math.log(lag) / math.log(2)), 1)
-    count('lag_ms', lag)
+    call('HINCRBY', job.lags, math.floor(8 * math.log(lag) / math.log(2)), 1)
+    count(job, 'lag_ms', lag)
   end
-  local held = call('HGET', key('held'), id)
+  local held = call('HGET', job.held, id)
   if not held then return end
-  call('HDEL', key('held'), id)
-  in_job(job_root(), function()
-    for _, embed in ipairs(cmsgpack.unpack(held)) do
-      local url, host = embed[1], embed[2]
-      if not fetched[url] and call('HEXISTS', key('u'), url) == 0 then
-        local sequence = call('HINCRBY', COUNT, 'sequence', 1)
-        local score = string.format('%.0f', tonumber(embed[3]) * 2 ^ 40 + sequence)
-        call('HSET', key('u'), url, host .. '\n' .. score .. '\n' .. embed[4])
-        enqueue(url, host, score)
-      end
+  call('HDEL', job.held, id)
+  local plain = job.plain
+  for _, embed in ipairs(cmsgpack.unpack(held)) do
+    local url, host = embed[1], embed[2]
+    if not fetched[url] and call('HEXISTS', plain.u, url) == 0 then
+      local sequence = call('HINCRBY', plain.count, 'sequence', 1)
+      local score = string.format('%.0f', tonumber(embed[3]) * 2 ^ 40 + sequence)
+      call('HSET', plain.u, url, host .. '\n' .. score .. '\n' .. embed[4])
+      enqueue(plain, url, host, score)
     end
-  end)
+  end
 end
 
 -- A URL of a continuous crawl is due at its score in 'due' and this number of ms, which changes when the clock is set back.
-local function due_shift() return tonumber(call('HGET', job_root() .. ':state', 'dueshift') or 0) end
+local function due_shift(job) return tonumber(call('HGET', job.plain.state, 'dueshift') or 0) end
 
 -- Forget the ending of a URL that is queued again, or may be. How many URLs ended with each code stays known, except for
 -- those at a quota, which count as left out.
-local function forget_ending(id)
-  local ended = call('HGET', key('ended'), id)
+local function forget_ending(job, id)
+  local ended = call('HGET', job.ended, id)
   if not ended then return end
   local ending, code = string.match(ended, '^([^\n]*)\n([^\n]*)')
-  count(ending, -1)
-  if code == QUOTA then count('c:' .. code, -1) end
-  call('HDEL', key('ended'), id)
+  count(job, ending, -1)
+  if code == QUOTA then count(job, 'c:' .. code, -1) end
+  call('HDEL', job.ended, id)
 end
 
 -- Put a URL that was visited before back into the queue of its host. Return false for a damaged note.
-local function queue_again(id, kept, slot)
+local function queue_again(job, id, kept, slot)
   local host, json = string.match(kept, '^[^\n]*\n([^\n]+)\n%d+\n(.*)$')
   if not host then return false end
-  forget_ending(id)
-  local score = string.format('%.0f', slot + call('HINCRBY', COUNT, 'sequence', 1))
-  call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. json)
-  enqueue(id, host, score)
+  forget_ending(job, id)
+  local score = string.format('%.0f', slot + call('HINCRBY', job.count, 'sequence', 1))
+  call('HSET', job.u, id, host .. '\n' .. score .. '\n' .. json)
+  enqueue(job, id, host, score)
   return true
 end
 
 -- End a URL: count it, and store its ending unless it is done. `fetched` is for renders.
-local function conclude(id, record, ending, code, fetched)
-  if is_renders() then end_render(id, ending, fetched or {}) end
-  count(ending, 1)
-  count('c:' .. code, 1)
-  if ending ~= 'done' then call('HSET', key('ended'), id, ending .. '\n' .. code .. '\n' .. record) end
-  forget_url(id)
+local function conclude(job, id, record, ending, code, fetched)
+  if job.is_renders then end_render(job, id, ending, fetched or {}) end
+  count(job, ending, 1)
+  count(job, 'c:' .. code, 1)
+  if ending ~= 'done' then call('HSET', job.ended, id, ending .. '\n' .. code .. '\n' .. record) end
+  forget_url(job, id)
 end
 
 -- Store the end of a seed that has a report.
-local function note_seed(id, ending, code)
-  local url = string.match(call('HGET', key('seeds'), id), '^[^\n]*\n[^\n]*\n[^\n]*\n(.*)$') or ''
-  call('HSET', key('seeds'), id, ending .. '\n' .. code .. '\n\n' .. url)
+local function note_seed(job, id, ending, code)
+  local url = string.match(call('HGET', job.seeds, id), '^[^\n]*\n[^\n]*\n[^\n]*\n(.*)$') or ''
+  call('HSET', job.seeds, id, ending .. '\n' .. code .. '\n\n' .. url)
 end
 
 -- End a URL that was removed from its queue without a visit.
-local function end_queued(id, record, ending, code)
-  if not is_renders() and call('HEXISTS', key('seeds'), id) == 1 then
-    note_seed(id, ending, code)
+local function end_queued(job, id, record, ending, code)
+  if not job.is_renders and call('HEXISTS', job.seeds, id) == 1 then
+    note_seed(job, id, ending, code)
   end
-  conclude(id, record, ending, code)
+  conclude(job, id, record, ending, code)
 end
 
 -- Fail a URL whose record is lost or damaged, so that the other URLs of its host are visited.
-local function fail_damaged(id)
-  conclude(id, call('HGET', key('u'), id) or '', 'failed', '-5')
-  count('damaged', 1)
+local function fail_damaged(job, id)
+  conclude(job, id, call('HGET', job.u, id) or '', 'failed', '-5')
+  count(job, 'damaged', 1)
 end
 
 -- End the lease of a URL. Return the time from which its host may be visited.
-local function release(id, host)
-  call('ZREM', key('leases'), id)
-  leave_group(id, call('HGET', key('lease'), 'g:' .. id))
-  call('HDEL', key('lease'), id)
+local function release(job, id, host)
+  call('ZREM', job.leases, id)
+  leave_group(job, id, call('HGET', job.lease, 'g:' .. id))
+  call('HDEL', job.lease, id)
   local due, visits = host_state(host)
   call('HSET', HOSTS .. host, 'n', math.max(visits - 1, 0))
   return due
@@ -476,43 +463,42 @@ end
 -- Put a URL back whose lease ended before its visit did. With `counts`, the worker was lost. This was a try, and the URL
 -- goes behind the others of its host, since the URL may have ended the worker. After MAX_LOST lost workers, the next
 -- worker ends the URL without a visit and writes a line to crawl.log.
-local function take_back(id, max_retries, counts)
-  local record, tries, host, score, lost = read_url(id)
+local function take_back(job, id, max_retries, counts)
+  local record, tries, host, score, lost = read_url(job, id)
   if not record then
-    call('ZREM', key('leases'), id)
-    leave_group(id, call('HGET', key('lease'), 'g:' .. id))
-    call('HDEL', key('lease'), id)
-    return fail_damaged(id)
+    call('ZREM', job.leases, id)
+    leave_group(job, id, call('HGET', job.lease, 'g:' .. id))
+    call('HDEL', job.lease, id)
+    return fail_damaged(job, id)
   end
-  local due = release(id, host)
-  if counts and tries >= max_retries + MAX_LOST and not is_renders() then
-    conclude(id, record, 'failed', '-5')
+  local due = release(job, id, host)
+  if counts and tries >= max_retries + MAX_LOST and not job.is_renders then
+    conclude(job, id, record, 'failed', '-5')
   elseif counts then
-    set_tries(id, tries + 1, lost + 1)
-    enqueue(id, host, string.format('%.0f', tonumber(score) + BEHIND))
+    set_tries(job, id, tries + 1, lost + 1)
+    enqueue(job, id, host, string.format('%.0f', tonumber(score) + BEHIND))
   else
-    enqueue(id, host, score)
+    enqueue(job, id, host, score)
   end
-  schedule_host(host, due)
+  schedule_host(job, host, due)
 end
 
 -- Return whether URLs in segments are to be visited. The hosts of the others are set aside, or have only documents in
 -- memory and the limit of pages is reached.
-local function awaits_segments()
-  local job = job_root()
-  for _, host in ipairs(call('HKEYS', job .. ':spilled')) do
-    local is_out = call('HEXISTS', job .. ':aside', host) == 1 or call('SISMEMBER', job .. ':beyond', host) == 1
-    if not is_out then return true end
+local function awaits_segments(job)
+  local plain = job.plain
+  for _, host in ipairs(call('HKEYS', plain.spilled)) do
+    if not is_aside(plain, host) and call('SISMEMBER', plain.beyond, host) == 0 then return true end
   end
   return false
 end
 
 -- Return whether the job has a limit of pages and has reached this limit, with the pages of its other shards.
-local function is_page_limit_reached()
-  local state = call('HMGET', job_root() .. ':state', 'pages', 'others')
+local function is_page_limit_reached(job)
+  local state = call('HMGET', job.plain.state, 'pages', 'others')
   if not state[1] then return false end
   local elsewhere = string.match(state[2] or '', '^%d+ %d+ (%d+)')
-  local pages = tonumber(call('HGET', job_root() .. ':count', 'pages') or 0) + tonumber(elsewhere or 0)
+  local pages = tonumber(call('HGET', job.plain.count, 'pages') or 0) + tonumber(elsewhere or 0)
   return pages >= tonumber(state[1])
 end
 
@@ -520,17 +506,17 @@ end
 local GAP_MS = 60000
 
 local function worked_seconds(job, is_paused)
-  local times = call('HMGET', job .. ':state', 'active', 'last')
+  local times = call('HMGET', job.state, 'active', 'last')
   local active, since = tonumber(times[1] or 0), NOW - tonumber(times[2] or NOW)
   if since > 0 and since < GAP_MS and not is_paused then active = active + since end
-  call('HSET', job .. ':state', 'active', active, 'last', NOW)
+  call('HSET', job.state, 'active', active, 'last', NOW)
   return active / 1000
 end
 
 -- Take back at most `most` leases that expired before `before`. Return their number.
-local function sweep(before, most, max_retries)
-  local late = call('ZRANGEBYSCORE', key('leases'), '-inf', before, 'LIMIT', 0, most)
-  for _, id in ipairs(late) do take_back(id, max_retries, true) end
-  if #late > 0 then count('swept', #late) end
+local function sweep(job, before, most, max_retries)
+  local late = call('ZRANGEBYSCORE', job.leases, '-inf', before, 'LIMIT', 0, most)
+  for _, id in ipairs(late) do take_back(job, id, max_retries, true) end
+  if #late > 0 then count(job, 'swept', #late) end
   return #late
 end

@@ -3,9 +3,9 @@
 -- limits are checked.
 
 local last = 1 + tonumber(ARGV[1])
-local endings = finish({ unpack(ARGV, 2, last) })
+local endings = finish({ unpack(ARGV, 2, last) }, own)
 if endings == 'gone' then return endings end
 store_changes()
-local answer = claim({ unpack(ARGV, last + 1) })
+local answer = claim({ unpack(ARGV, last + 1) }, own)
 if answer == 'gone' then return answer end
 return { endings, answer }

@@ -5,18 +5,18 @@
 -- seen (forget.lua). Returns the stamp alone and changes nothing when the caller has another one. Returns '' and changes
 -- nothing in the cases of add.lua.
 
-local state = call('HMGET', key('state'), 'opened', 'unseen')
+local state = call('HMGET', own.state, 'opened', 'unseen')
 if not state[1] then return 'gone' end
 local stamp = state[1] .. ' ' .. (state[2] or '0')
 if ARGV[1] ~= '' and ARGV[1] ~= stamp then return { stamp } end
 local last = 2 + tonumber(ARGV[2])
-local answers = add({ unpack(ARGV, 3, last) })
+local answers = add({ unpack(ARGV, 3, last) }, own)
 if type(answers) ~= 'table' then return answers end
 local seen, perhaps = 0, 0
 for _, answer in ipairs(answers) do
   if answer == 0 then seen = seen + 1 elseif answer == 2 then perhaps = perhaps + 1 end
 end
-if seen > 0 then count('r:seen', seen) end
-if perhaps > 0 then count('r:perhaps-seen', perhaps) end
-if #ARGV > last then reject({ unpack(ARGV, last + 1) }) end
+if seen > 0 then count(own, 'r:seen', seen) end
+if perhaps > 0 then count(own, 'r:perhaps-seen', perhaps) end
+if #ARGV > last then reject({ unpack(ARGV, last + 1) }, own) end
 return { stamp, answers }

@@ -5,20 +5,21 @@
 -- A stopped job continues, a paused job stays paused. Until the prefixes of its seeds are stored ('opening'), the job
 -- hands out no URL. Until its seeds are queued ('seeding'), the job can't finish.
 
-local before = call('GET', ROOT)
+local before = call('GET', own.root)
 if (before or '') ~= ARGV[1] then return 0 end
 local shards, numbers = tonumber(ARGV[3] or 1), SHARD .. '=shards'
 if shards > 1 or call('EXISTS', numbers) == 1 then
   for _, name in ipairs(call('SMEMBERS', JOBS)) do
     local number = tonumber(call('HGET', numbers, name) or 1)
-    local is_over = SHARD .. name ~= ROOT and call('HEXISTS', SHARD .. name .. ':state', 'finished') == 1
+    local other = job_at(SHARD .. name)
+    local is_over = other ~= own and call('HEXISTS', other.state, 'finished') == 1
     if number ~= shards and not is_over then return name .. '\n' .. number end
   end
 end
-if shards > 1 then call('HSET', numbers, string.sub(ROOT, #SHARD + 1), shards) end
-call('SET', ROOT, ARGV[2])
-take_limits(4)
-call('HDEL', key('state'), 'stopped', 'finished')
-call('SADD', JOBS, string.sub(ROOT, #SHARD + 1))
-call('HSET', key('state'), 'opened', NOW, 'opening', 1, 'seeding', 1, 'waking', '1 0')
+if shards > 1 then call('HSET', numbers, string.sub(own.root, #SHARD + 1), shards) end
+call('SET', own.root, ARGV[2])
+take_limits(own, 4)
+call('HDEL', own.state, 'stopped', 'finished')
+call('SADD', JOBS, string.sub(own.root, #SHARD + 1))
+call('HSET', own.state, 'opened', NOW, 'opening', 1, 'seeding', 1, 'waking', '1 0')
 return 1

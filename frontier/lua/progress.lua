@@ -6,20 +6,20 @@
 -- counters (name, value, …), leases, ms since the oldest was queued (-1 for none), finished renders by lag (exponent, number, …), wanted visits at once
 -- of render workers ('' for the setting). ARGV: number of waiting hosts and resting URLs.
 
-if not known() then return 'gone' end
+if not known(own) then return 'gone' end
 local OLDEST = 99 -- number of renders that are looked at for the oldest one, besides the first
 local most = tonumber(ARGV[1])
 local next_due
 for _, name in ipairs({ 'ready', 'retry', 'groupready' }) do
-  local first = call('ZRANGE', key(name), 0, 0, 'WITHSCORES')
+  local first = call('ZRANGE', own[name], 0, 0, 'WITHSCORES')
   if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
 end
-local state = call('HMGET', key('state'), 'paused', 'stopped', 'held', 'paused_at', 'held_at')
+local state = call('HMGET', own.state, 'paused', 'stopped', 'held', 'paused_at', 'held_at')
 local since = tonumber(state[1] and state[4] or state[3] and state[5] or NOW)
 local after = '(' .. string.format('%.0f', NOW)
 
 local waiting = {}
-for _, host in ipairs(call('ZRANGEBYSCORE', key('ready'), after, '+inf', 'LIMIT', 0, most)) do
+for _, host in ipairs(call('ZRANGEBYSCORE', own.ready, after, '+inf', 'LIMIT', 0, most)) do
   local found = call('HMGET', HOSTS .. host, 'd', 'n', 'j', 'f', 'e', 'b')
   local visits = tonumber(found[2] or 0)
   waiting[#waiting + 1] = host
@@ -32,9 +32,9 @@ for _, host in ipairs(call('ZRANGEBYSCORE', key('ready'), after, '+inf', 'LIMIT'
 end
 
 local resting = {}
-local rests = call('ZRANGEBYSCORE', key('retry'), after, '+inf', 'WITHSCORES', 'LIMIT', 0, most)
+local rests = call('ZRANGEBYSCORE', own.retry, after, '+inf', 'WITHSCORES', 'LIMIT', 0, most)
 for at = 1, #rests, 2 do
-  local record, tries = read_url(rests[at])
+  local record, tries = read_url(own, rests[at])
   if record then
     resting[#resting + 1] = record
     resting[#resting + 1] = tonumber(rests[at + 1]) - NOW
@@ -42,20 +42,20 @@ for at = 1, #rests, 2 do
   end
 end
 
-local groups = call('ZRANGE', key('groupready'), 0, most - 1, 'WITHSCORES')
+local groups = call('ZRANGE', own.groupready, 0, most - 1, 'WITHSCORES')
 for at = 2, #groups, 2 do groups[at] = math.max(tonumber(groups[at]) - NOW, 0) end
-local first_due = call('ZRANGE', key('due'), 0, 0, 'WITHSCORES')[2]
-first_due = first_due and math.max(tonumber(first_due) + due_shift() - NOW, 0) or -1
+local first_due = call('ZRANGE', own.due, 0, 0, 'WITHSCORES')[2]
+first_due = first_due and math.max(tonumber(first_due) + due_shift(own) - NOW, 0) or -1
 if first_due >= 0 then next_due = math.min(next_due or math.huge, NOW + first_due) end
-local parked = call('ZCARD', key('parked'))
+local parked = call('ZCARD', own.parked)
 
 -- Return the ms since the oldest render was queued whose host was not set aside; -1 for none.
 local function oldest_render()
-  local renders = ROOT .. RENDERS
-  local first = call('ZRANGE', renders .. ':since', 0, OLDEST, 'WITHSCORES')
+  local renders = renders_of(own)
+  local first = call('ZRANGE', renders.since, 0, OLDEST, 'WITHSCORES')
   for at = 1, #first, 2 do
-    local record = call('HGET', renders .. ':u', first[at]) or ''
-    if call('HEXISTS', renders .. ':aside', string.match(record, '^[^\n]*')) == 0 then
+    local record = call('HGET', renders.u, first[at]) or ''
+    if call('HEXISTS', renders.aside, string.match(record, '^[^\n]*')) == 0 then
       return math.max(NOW - tonumber(first[at + 1]), 0)
     end
   end
@@ -63,23 +63,23 @@ local function oldest_render()
 end
 
 return {
-  call('HGETALL', key('count')),
-  call('ZCARD', key('leases')),
-  call('ZCARD', key('ready')) + parked,
-  call('ZCOUNT', key('ready'), after, '+inf') + parked,
+  call('HGETALL', own.count),
+  call('ZCARD', own.leases),
+  call('ZCARD', own.ready) + parked,
+  call('ZCOUNT', own.ready, after, '+inf') + parked,
   next_due and math.max(next_due - NOW, 0) or -1,
   state[1] or state[3] or '',
   state[2] or '',
   waiting,
   resting,
   NOW - since,
-  call('LLEN', key('added')),
+  call('LLEN', own.added),
   groups,
-  call('ZCARD', key('due')),
+  call('ZCARD', own.due),
   first_due,
-  call('HGETALL', ROOT .. RENDERS .. ':count'),
-  call('ZCARD', ROOT .. RENDERS .. ':leases'),
+  call('HGETALL', renders_of(own).count),
+  call('ZCARD', renders_of(own).leases),
   oldest_render(),
-  call('HGETALL', ROOT .. RENDERS .. ':lags'),
-  call('HGET', key('state'), 'render_workers') or '',
+  call('HGETALL', renders_of(own).lags),
+  call('HGET', own.state, 'render_workers') or '',
 }

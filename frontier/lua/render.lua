@@ -3,27 +3,26 @@
 -- priority * 256 + depth, JSON. Returns 1, or 0 when the page was queued for a render before. Returns '' and changes
 -- nothing when the lease is over or another's.
 
-if not known() then return 'gone' end
+if not known(own) then return 'gone' end
 local id, bucket, host, record = ARGV[1], string.match(ARGV[4], '%d+'), ARGV[5], ARGV[7]
-if call('HGET', key('lease'), id) ~= ARGV[2] .. '\n' .. ARGV[3] then return '' end
-local renders = ROOT .. RENDERS
-if call('SADD', renders .. ':seen:' .. bucket, id) == 0 then
+if call('HGET', own.lease, id) ~= ARGV[2] .. '\n' .. ARGV[3] then return '' end
+local renders = renders_of(own)
+if call('SADD', renders['seen:' .. bucket], id) == 0 then
   -- A page that is visited again is rendered again.
-  if call('HEXISTS', key('revisits'), id) == 0 or call('HEXISTS', renders .. ':u', id) == 1 then return 0 end
+  if call('HEXISTS', own.revisits, id) == 0 or call('HEXISTS', renders.u, id) == 1 then return 0 end
 end
 
 local held = {} -- the embeds that were not seen before
 for at = 8, #ARGV, 5 do
-  if note_seen(ARGV[at], ARGV[at + 1]) == 1 then
+  if note_seen(own, ARGV[at], ARGV[at + 1]) == 1 then
     held[#held + 1] = { ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4] }
   end
 end
 
-ROOT, COUNT = renders, renders .. ':count'
-local sequence = call('HINCRBY', COUNT, 'sequence', 1)
+local sequence = call('HINCRBY', renders.count, 'sequence', 1)
 local score = string.format('%.0f', tonumber(ARGV[6]) * 2 ^ 40 + sequence)
-call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. record)
-call('ZADD', key('since'), NOW, id)
-if #held > 0 then call('HSET', key('held'), id, cmsgpack.pack(held)) end
-enqueue(id, host, score)
+call('HSET', renders.u, id, host .. '\n' .. score .. '\n' .. record)
+call('ZADD', renders.since, NOW, id)
+if #held > 0 then call('HSET', renders.held, id, cmsgpack.pack(held)) end
+enqueue(renders, id, host, score)
 return 1

@@ -6,15 +6,15 @@
 -- In any other shard, 'seal' returns 1 and lets the shard take no URL of others, or 2 if it has such documents, or 0 while
 -- it has work.
 
-if not known() then return 'gone' end
-local state, what = key('state'), ARGV[1]
+if not known(own) then return 'gone' end
+local state, what = own.state, ARGV[1]
 
 local function has_work()
-  for _, root in ipairs({ ROOT, ROOT .. RENDERS }) do
-    if call('EXISTS', root .. ':ready', root .. ':retry', root .. ':leases', root .. ':groupready') > 0 then return true end
+  for _, job in ipairs({ own, renders_of(own) }) do
+    if call('EXISTS', job.ready, job.retry, job.leases, job.groupready) > 0 then return true end
   end
   if call('HEXISTS', state, 'waking') == 1 then return true end -- hosts and URLs are to be taken back
-  return call('HEXISTS', state, 'revisit') == 1 and call('EXISTS', key('due')) == 1 or awaits_segments()
+  return call('HEXISTS', state, 'revisit') == 1 and call('EXISTS', own.due) == 1 or awaits_segments(own)
 end
 
 local is_finished = call('HEXISTS', state, 'finished') == 1
@@ -25,10 +25,10 @@ if what == 'break' then
 end
 if what == 'look' and is_finished then return -2 end
 local has_seeds = call('HEXISTS', state, 'seeding') == 1 -- seeds wait in the file
-if has_work() or has_seeds and not is_page_limit_reached() then return what == 'look' and -1 or 0 end
+if has_work() or has_seeds and not is_page_limit_reached(own) then return what == 'look' and -1 or 0 end
 local broken = tonumber(call('HGET', state, 'broken') or 0)
 if what == 'look' then return broken end
-local is_beyond = call('EXISTS', key('beyond')) == 1
+local is_beyond = call('EXISTS', own.beyond) == 1
 if what == 'end' then
   if broken ~= tonumber(ARGV[2]) then return 0 end
   if is_beyond or has_seeds or ARGV[3] == '1' then return 2 end

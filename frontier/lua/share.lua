@@ -2,15 +2,15 @@
 -- are done, URLs that were fetched along, documents, bytes, current visits), then names and values of fields of the
 -- state ('' for a field that is not set).
 
-if not known() then return 'gone' end
-call('HSET', key('state'), 'others', ARGV[1])
+if not known(own) then return 'gone' end
+call('HSET', own.state, 'others', ARGV[1])
 for at = 2, #ARGV, 2 do
-  if (call('HGET', key('state'), ARGV[at]) or '') ~= ARGV[at + 1] then
-    take_limits(2)
+  if (call('HGET', own.state, ARGV[at]) or '') ~= ARGV[at + 1] then
+    take_limits(own, 2)
     break
   end
 end
 -- The working time goes on in a shard from which nobody claims.
-local state = call('HMGET', key('state'), 'paused', 'held', 'seconds')
-if state[3] then worked_seconds(ROOT, state[1] or state[2]) end
+local state = call('HMGET', own.state, 'paused', 'held', 'seconds')
+if state[3] then worked_seconds(own, state[1] or state[2]) end
 return 1

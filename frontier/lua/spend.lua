@@ -4,10 +4,10 @@
 -- that have used something since then are in 'recount'.
 
 local visit, ending, code = ARGV[1], ARGV[2], ARGV[3]
-local job = job_root()
-local quotas, others = unpack(call('HMGET', job .. ':state', 'quotas', 'others'))
+local plain = own.plain
+local quotas, others = unpack(call('HMGET', plain.state, 'quotas', 'others'))
 if not quotas then return end
-local urls = ending == 'again' and 0 or is_renders() and visit.urls - 1 or visit.urls
+local urls = ending == 'again' and 0 or own.is_renders and visit.urls - 1 or visit.urls
 local is_error = ending ~= 'again' and (ending == 'failed' or code >= 400)
 local amounts = { urls = urls, bytes = visit.bytes, seconds = visit.duration_ms, errors = is_error and 1 or 0 }
 local owners = { job = '', domain = visit.spender[1], host = visit.host, seed = visit.spender[2] }
@@ -16,13 +16,13 @@ for owner, bounds in pairs(cjson.decode(quotas)) do
   for kind, most in pairs(bounds) do
     local amount = amounts[kind]
     if amount and amount > 0 and (owner ~= 'seed' or owners.seed ~= '') then
-      local used = call('HINCRBY', job .. ':used', name .. '\n' .. kind, amount)
+      local used = call('HINCRBY', plain.used, name .. '\n' .. kind, amount)
       if others and (owner == 'job' or owner == 'seed') then
-        used = used + tonumber(call('HGET', job .. ':used', name .. '\n+' .. kind) or 0)
-        if owner == 'seed' then call('SADD', job .. ':recount', name) end
+        used = used + tonumber(call('HGET', plain.used, name .. '\n+' .. kind) or 0)
+        if owner == 'seed' then call('SADD', plain.recount, name) end
       end
       if kind == 'seconds' then most = 1000 * most end
-      if used >= most then call('HSET', job .. ':spent', name, 'limit-' .. owner .. '-' .. kind) end
+      if used >= most then call('HSET', plain.spent, name, 'limit-' .. owner .. '-' .. kind) end
     end
   end
 end

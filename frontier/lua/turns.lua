@@ -6,33 +6,33 @@
 -- that are left.
 -- Returns 0 and changes nothing when a later step has been here, or when the groups have another version.
 
-if not known() then return 'gone' end
+if not known(own) then return 'gone' end
 local step, version = tonumber(ARGV[1]), ARGV[2]
-local state = call('HMGET', key('state'), 'turns', 'groups')
+local state = call('HMGET', own.state, 'turns', 'groups')
 if step < tonumber(state[1] or 0) or state[2] ~= version then return 0 end
-call('HSET', key('state'), 'turns', step)
-local roots = { ROOT, ROOT .. RENDERS }
+call('HSET', own.state, 'turns', step)
+local queues = { own, renders_of(own) }
 
 for at = 3, #ARGV, 4 do
   local name, most = ARGV[at], tonumber(ARGV[at + 1])
-  local group = read_group(name)
-  call('HSET', groups_key(), 'p:' .. name, most)
+  local group = read_group(own, name)
+  call('HSET', own.groups, 'p:' .. name, most)
   if ARGV[at + 2] == '1' then
     local due = math.max(group.due, NOW + tonumber(ARGV[at + 3]))
-    local visited = call('HGET', groups_key(), 'v:' .. name) or 0
-    call('HSET', groups_key(), 'b:' .. name, step .. ' ' .. visited, 'd:' .. name, due, 's:' .. name, NOW)
+    local visited = call('HGET', own.groups, 'v:' .. name) or 0
+    call('HSET', own.groups, 'b:' .. name, step .. ' ' .. visited, 'd:' .. name, due, 's:' .. name, NOW)
     group.due = due
   end
   if most > group.visits then
-    for _, root in ipairs(roots) do call('ZADD', root .. ':groupready', 'XX', group.due, name) end
+    for _, each in ipairs(queues) do call('ZADD', each.groupready, 'XX', group.due, name) end
   end
 end
 
 local waiting, values, answer = {}, {}, {}
-for _, root in ipairs(roots) do
-  for _, name in ipairs(call('ZRANGE', root .. ':groupready', 0, -1)) do waiting[name] = true end
+for _, each in ipairs(queues) do
+  for _, name in ipairs(call('ZRANGE', each.groupready, 0, -1)) do waiting[name] = true end
 end
-local fields = call('HGETALL', groups_key())
+local fields = call('HGETALL', own.groups)
 for at = 1, #fields, 2 do values[fields[at]] = fields[at + 1] end
 for field in pairs(values) do
   local name = string.match(field, '^i:(.*)$')

@@ -3,26 +3,23 @@
 -- state, which the edit of a limit sets (take_limits), so that another process goes on where one has ended. The place
 -- has no meaning for another server, which has the hosts in another order and begins with the first host again.
 
-if not known() then return 'gone' end
-local at, cursor, before = string.match(call('HGET', key('state'), 'waking') or '', '^(%d+) (%d+) ?(%x*)$')
+if not known(own) then return 'gone' end
+local at, cursor, before = string.match(call('HGET', own.state, 'waking') or '', '^(%d+) (%d+) ?(%x*)$')
 if not at then return 0 end
 local server = string.match(call('INFO', 'server'), 'run_id:(%x+)')
 if before ~= server then cursor = '0' end
-local renders = ROOT .. RENDERS
-local parts = { { ROOT, 'spent' } }
+local parts = { { own, 'spent' } }
 for _, name in ipairs({ 'aside', 'retired' }) do
-  for _, root in ipairs({ ROOT, renders }) do parts[#parts + 1] = { root, name } end
+  for _, job in ipairs({ own, renders_of(own) }) do parts[#parts + 1] = { job, name } end
 end
 local number = tonumber(at)
-local root, name = unpack(parts[number])
+local job, name = unpack(parts[number])
 
-in_job(root, function()
-  if name == 'retired' then
-    unretire({ ARGV[1] })
-    cursor = call('EXISTS', key('retired')) == 1 and '1' or '0'
-    return
-  end
-  local found = call('HSCAN', key(name), cursor, 'COUNT', ARGV[1])
+if name == 'retired' then
+  unretire({ ARGV[1] }, job)
+  cursor = call('EXISTS', job.retired) == 1 and '1' or '0'
+else
+  local found = call('HSCAN', job[name], cursor, 'COUNT', ARGV[1])
   cursor = found[1]
   local owners = {}
   for place = 1, #found[2], 2 do
@@ -30,16 +27,16 @@ in_job(root, function()
     if name == 'spent' then
       for _, part in ipairs({ field, '', 0 }) do owners[#owners + 1] = part end
     elseif string.sub(why, 1, 6) == 'limit-' then
-      aside({ field, 'wake' })
+      aside({ field, 'wake' }, job)
     end
   end
-  if owners[1] then used(owners) end
-end)
+  if owners[1] then used(owners, job) end
+end
 
 if cursor == '0' then number = number + 1 end
 if number > #parts then
-  call('HDEL', key('state'), 'waking')
+  call('HDEL', own.state, 'waking')
   return 0
 end
-call('HSET', key('state'), 'waking', number .. ' ' .. cursor .. ' ' .. server)
+call('HSET', own.state, 'waking', number .. ' ' .. cursor .. ' ' .. server)
 return 1

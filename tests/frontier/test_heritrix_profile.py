@@ -298,13 +298,11 @@ def test_logins_are_named_without_users_and_passwords() -> None:
 
 def test_keys_without_a_counterpart_have_a_reason_or_a_remedy() -> None:
     more = '<bean id="own" class="org.example.Own"/><import resource="sheets.xml"/>'
-    simple = (
-        "crawlController.maxToeThreads=50\nwarcWriter.prefix=ABC\nfrontier.balanceReplenishAmount=9\nbdb.dir=state\n"
-    )
+    simple = "crawlController.maxToeThreads=50\nwarcWriter.prefix=ABC\nfrontier.errorPenaltyAmount=9\nbdb.dir=state\n"
     conversion = convert(configuration(more, simple=simple))
     assert "--workers" in found(conversion, "crawlController.maxToeThreads").why
     assert "recording proxies" in found(conversion, "warcWriter.prefix").why
-    assert found(conversion, "frontier.balanceReplenishAmount").outcome == "ignored"
+    assert found(conversion, "frontier.errorPenaltyAmount").outcome == "ignored"
     assert found(conversion, "bdb.dir").outcome == "ignored"
     assert found(conversion, "own").value == "Own"
     assert found(conversion, "import").value == "sheets.xml"

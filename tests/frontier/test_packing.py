@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import msgpack
 import pytest
 
 from frontier.definition.scope import Candidate, Priority
-from frontier.packing import pack, queue_score, unpack
+from frontier.packing import EndedVisit, pack, queue_score, unpack
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,12 @@ def test_the_score_is_by_priority_then_depth() -> None:
     places = [queue_score(candidate) for candidate in order]
     assert places == sorted(set(places))
     assert all(number * 2**40 < 2**53 for number in places)
+
+
+def test_the_end_of_a_visit_is_a_table_without_the_defaults() -> None:
+    seed = "done\n302\nhttp://\ud800.test/\nhttp://a.test/"
+    ended = EndedVisit("1", "token", "w", "a.test", "done", "200", is_try=False, spender=("a.test", ""), seed=seed)
+    assert msgpack.unpackb(ended.packed(), unicode_errors="surrogatepass") == {
+        **{"id": "1", "token": "token", "worker": "w", "host": "a.test", "ending": "done", "code": "200"},
+        **{"is_try": False, "spender": ["a.test", ""], "seed": seed},
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from frontier.definition.job import Job, JobError, Profile
 from frontier.definition.scope import Accepted, Candidate
 from frontier.definition.seeds import SeedFile
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
+from frontier.name_lookups import NameLookups, ResolvedHost
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
 from frontier.queues.desk import RestoredUrl
@@ -474,11 +476,19 @@ def test_a_group_of_one_domain_holds(make: Make) -> None:
 
 @pytest.mark.parametrize(
     ("members", "hosts", "parallel"),
-    [(",".join(HOSTS), HOSTS, 1), ("site*.test", HOSTS, 2), ("192.0.2.0/24", ADDRESSES, 4)],
+    [
+        (",".join(HOSTS), HOSTS, 1),
+        ("site*.test", HOSTS, 2),
+        ("192.0.2.0/24", ADDRESSES, 4),
+        ("cname:*.cdn.test", HOSTS, 3),
+    ],
 )
 def test_a_group_whose_hosts_lie_in_all_shards_never_has_more_visits_than_it_may(
-    make: Make, members: str, hosts: Sequence[str], parallel: int
+    make: Make, monkeypatch: pytest.MonkeyPatch, members: str, hosts: Sequence[str], parallel: int
 ) -> None:
+    aliases = dict.fromkeys(HOSTS, ResolvedHost(alias_of="edge.cdn.test"))
+    lookups = NameLookups(lambda name: aliases.get(name, ResolvedHost()))
+    monkeypatch.setattr("frontier.queue.NameLookups", lambda: lookups)
     frontier = make("http://free.test/", groups=[f"farm {members} parallel={parallel}"])
     frontier.add([link for page in "abc" for link in _links(*hosts, path=page)])
     draw, held, visited, most = random.Random(7), list[Lease](), Counter[str](), 0
@@ -498,6 +508,23 @@ def test_a_group_whose_hosts_lie_in_all_shards_never_has_more_visits_than_it_may
     assert {shard_of(host, 3) for host in hosts} == {0, 1, 2}
     report = frontier.reports.groups()[0]
     assert (report.name, report.parallel, report.visits, report.visited) == ("farm", parallel, 0, 36)
+
+
+def test_an_idle_worker_passes_the_turn_of_a_group_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("frontier.shards._IDLE_SECONDS", 0.01)
+    frontier = make("http://free.test/", groups=["farm site*.test parallel=1 delay=0.01"])
+    frontier.add(_links(*HOSTS))
+    frontier.share_counts()
+    frontier._share_at = math.inf  # the step of each second does not come
+    visited = set[str]()
+    while not isinstance(claim := frontier.claim("w"), JobFinished):
+        if isinstance(claim, Lease):
+            visited.add(claim.host)
+            frontier.finish(claim, OK)
+        else:
+            assert isinstance(claim, Pause)
+            assert claim.seconds <= 0.01
+    assert visited == {*HOSTS, "free.test"}
 
 
 def test_no_shard_waits_long_for_its_turn_of_a_group(make: Make) -> None:

@@ -425,6 +425,7 @@ def _host_facts(found: HostQueue) -> dict[str, Any]:
         "due_seconds": round(found.due_seconds, 3),
         "visits": found.visits,
         "failures": found.failures,
+        "session_visits": found.session_visits,
         "aside": found.aside or None,
         "wait": found.wait.kind.value if found.wait else None,
         "blocked_seconds": round(_block_seconds(found.wait), 3),
@@ -454,7 +455,8 @@ def _why(found: HostQueue) -> str:
 
 def _host_lines(found: HostContent) -> Iterator[str]:
     why = _why(found.queue)
-    yield f"{found.queue.host}: {counted(found.queue.queued, 'URL')} queued{f'; {why}' if why else ''}"
+    session = f"; {counted(found.queue.session_visits, 'visit')} of its session" if found.queue.session_visits else ""
+    yield f"{found.queue.host}: {counted(found.queue.queued, 'URL')} queued{f'; {why}' if why else ''}{session}"
     for entry in (*found.leased, *found.waiting, *found.resting):
         yield _line(entry)
     if len(found.waiting) < found.queue.queued:

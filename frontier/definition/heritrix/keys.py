@@ -85,6 +85,11 @@ def _kilobytes(text: str) -> int | None:
     return None if found is None else 1024 * found
 
 
+def _budget(text: str) -> int:
+    """Return a number of visits from 1 to the largest budget."""
+    return min(max(whole(text), 1), 100_000)
+
+
 def truth(text: str) -> bool:
     """Return the truth of `true` or `false`. Raises ValueError."""
     bare = text.strip().lower()
@@ -145,7 +150,7 @@ CLASSES: Final[Mapping[str, str]] = {
 _AGENT: Final = "@VERSION@ and @OPERATOR_CONTACT_URL@ are filled in, and the crawler names itself Ghostfleet"
 _WARCINFO: Final = "set this field in archive.warcinfo of ghostfleet.toml"
 _WARC: Final = "our recording proxies write the WARC files; see the settings [archive] in docs/reference/settings.md"
-_BUDGET: Final = "queues of hosts take turns, and have no balance that is filled up"
+_BUDGET: Final = "each visit of a host costs the same, and URLs are ordered by priority and depth"
 _PROCESS: Final = "this concerns the memory, files or threads of Heritrix's own process"
 _FETCH: Final = "the recording proxies fetch; see the settings [proxy] in docs/reference/settings.md"
 _HTTP: Final = "the visitors and proxies choose the protocol and these headers themselves"
@@ -198,9 +203,13 @@ KEYS: Final[tuple[HeritrixKey, ...]] = (
         "frontier", "queueTotalBudget", "partly", "limits.host_pages",
         "Heritrix counts costs of all URLs of a queue, and our limit counts the documents of a host", "", _limit,
     ),
+    HeritrixKey(
+        "frontier", "balanceReplenishAmount", "mapped", "politeness.session_budget",
+        "each visit costs 1, as with Heritrix's own cost policy; Heritrix's own value is 3000", "", _budget,
+    ),
     *(
         HeritrixKey("frontier", name, "ignored", "", _BUDGET)
-        for name in ("balanceReplenishAmount", "errorPenaltyAmount", "precedenceFloor", "queuePrecedencePolicy")
+        for name in ("errorPenaltyAmount", "precedenceFloor", "queuePrecedencePolicy")
     ),
     HeritrixKey(
         "frontier", "snoozeLongMs", "ignored", "", "queues that wait cost nothing, and are kept in Redis in any case"

@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import closing
 from itertools import count
 
+import pytest
 import redis
 from support.browsers.visits import Fleet
 from support.browsers.worker_runs import harvest, opened, quick
@@ -193,6 +194,36 @@ def test_visits_at_the_same_time_keep_the_cookies_of_each_other_until_the_job_is
     drop_job(redis_url, job.name, settings, timeout_seconds=10)
     with closing(redis.Redis.from_url(redis_url)) as client:
         assert not [key for key in client.scan_iter() if key.endswith(b":cookies")]
+
+
+def test_a_cookie_of_a_job_is_sent_until_its_date() -> None:
+    former = '[0,[["a","1","a.test",false,false,"/",false]]]'
+    over = '[0,[["a","1","a.test",false,false,"/",false,1000000000],["b","2","a.test",false,false,"/",false,0]]]'
+    assert ChainCookies.read(former).header("http://a.test/") == "a=1"
+    assert ChainCookies.read(over).header("http://a.test/") == "b=2"
+    first = ChainCookies.read(former).after("http://a.test/", ["a=1; Max-Age=3600"])
+    assert not first.is_new, "another date gives a seen target no further visit"
+    assert ChainCookies.read(first.text()) == first
+    assert first.is_like(ChainCookies().after("http://a.test/", ["a=1; Max-Age=3605"]))
+    assert not first.is_like(ChainCookies().after("http://a.test/", ["a=1; Max-Age=7200"]))
+    assert not first.is_like(ChainCookies.read(former))
+    assert [row[0] for row in ChainCookies.read(over).after("http://a.test/", ["c=3"]).rows] == ["b", "c"]
+
+
+def test_a_job_keeps_the_cookies_of_a_bounded_number_of_domains(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontier.queue._MOST_DOMAINS", 3)
+    job = Job.of("harvest", "bench", ["http://a.test/"], Profile(cookies="job"))
+    with closing(frontier_for(redis_url, job, FrontierSettings())) as frontier:
+        frontier.open_job()
+        cookies = JobCookies(frontier, is_on=True)
+        for number in range(9):
+            for value in (1, 2):
+                cookies.keep(f"http://site{number}.test/", Visit(200, 1, set_cookies=(f"a={value}",)))
+            assert cookies.before(f"http://site{number}.test/", ""), "the last domain stays"
+        assert sum(bool(cookies.before(f"http://site{number}.test/", "")) for number in range(9)) == 3
+        frontier.forget()
 
 
 def test_cookies_of_a_job_are_those_of_the_domain_and_bounded() -> None:

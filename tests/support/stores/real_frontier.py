@@ -80,6 +80,7 @@ class Bench:
         for name in hosts:
             self.client.hset(f"gf:{{main}}:@{name}", "d", 0)
             self.client.zadd(self.key("ready", job), {name: 0}, xx=True)
+            self.client.zadd(self.key("front", job), {name: 0}, xx=True)
 
     def make_retries_due(self, job: str = "spring") -> None:
         """Let the rest of all URLs be over."""
@@ -93,7 +94,7 @@ class Bench:
     def set_clock_back(self, ms: int, *jobs: str) -> None:
         """Let every stored time lie further ahead, as it does when Redis's clock is set back by so much."""
         for job in jobs or ("spring",):
-            for name in ("ready", "retry", "leases", "groupready", "due"):
+            for name in ("ready", "front", "retry", "leases", "groupready", "due"):
                 for member in self.client.zrange(self.key(name, job), 0, -1):
                     self.client.zincrby(self.key(name, job), ms, member)
             for name in ("clock", "last"):
