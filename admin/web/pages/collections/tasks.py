@@ -13,7 +13,7 @@ from admin.collections.tasks.task_folder import ENDS
 from admin.collections.tasks.tasks import PackageOrder
 from admin.models.errors import InvalidInput, NotFound, Problem, UseCaseError
 from admin.models.transaction import Right, Transaction
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, read, reading, saving, site, transaction, with_large_files
 
 BLUEPRINT: Final = Blueprint("tasks", __name__, url_prefix="/<name>/packages")
