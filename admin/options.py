@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -150,6 +150,15 @@ def say_mended(settings: Settings) -> None:
 
     if line := mended(settings):
         click.echo(line, err=True)
+
+
+def fetching_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that the options of `fetching` change. Raises InputError."""
+    return {
+        "proxy.allow_private": given["allow_private"],
+        "proxy.upstream_ca": given["upstream_ca"],
+        "proxy.resolve": resolve_table(given["resolve"]),
+    }
 
 
 def resolve_table(pairs: Sequence[str]) -> dict[str, str] | None:

@@ -19,8 +19,8 @@ from admin.options import (
     child_options,
     common,
     fetching,
+    fetching_settings,
     load_settings,
-    resolve_table,
     say_mended,
 )
 from archive.program_name import command
@@ -83,13 +83,7 @@ def run(home: Path | None, settings_file: Path | None, collection: str, as_json:
     from admin.qa.workers.process import QaProcess
     from admin.qa.workers.tools import ToolsMissing
 
-    flags = {
-        "proxy.allow_private": given["allow_private"],
-        "proxy.upstream_ca": given["upstream_ca"],
-        "proxy.resolve": resolve_table(given["resolve"]),
-        "qa.workers": given["workers"],
-    }
-    settings = load_settings(home, settings_file, flags)
+    settings = load_settings(home, settings_file, fetching_settings(given) | {"qa.workers": given["workers"]})
     say_mended(settings)
     urls = _read_urls(given["pages"])
     try:

@@ -21,8 +21,8 @@ from admin.options import (
     child_options,
     common,
     fetching,
+    fetching_settings,
     load_settings,
-    resolve_table,
     say_mended,
 )
 from archive.program_name import command
@@ -108,12 +108,7 @@ def record(
     from admin.models.database import open_database
     from admin.models.errors import UseCaseError
 
-    flags = {
-        "proxy.allow_private": given["allow_private"],
-        "proxy.upstream_ca": given["upstream_ca"],
-        "proxy.resolve": resolve_table(given["resolve"]),
-    }
-    settings = load_settings(home, settings_file, flags)
+    settings = load_settings(home, settings_file, fetching_settings(given))
     say_mended(settings)
     _check_login(settings, browser, save_login)
     executable = _executable(settings, browser, is_visible=not headless)

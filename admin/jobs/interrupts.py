@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 import select
 import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import FrameType
 from typing import Any, Final, Self
@@ -72,6 +75,18 @@ class Interrupts:
         else:
             self.count += 1
         self.wake()
+
+
+def run_until_signal[T](work: Callable[[], T], stop: threading.Event) -> T:
+    """Run `work` in a thread and return its result. Set `stop` when a signal asks this process to end."""
+    with Interrupts() as interrupts, ThreadPoolExecutor(1, thread_name_prefix="work") as thread:
+        done = thread.submit(work)
+        done.add_done_callback(lambda _: interrupts.wake())
+        while not done.done():
+            if interrupts.wait(None):
+                stop.set()
+                break
+        return done.result()
 
 
 def _has_terminal() -> bool:

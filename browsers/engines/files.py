@@ -7,6 +7,7 @@ the path of that folder is too long. The next start removes the folders of proce
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import shutil
@@ -19,6 +20,8 @@ from pathlib import Path
 from typing import Final
 
 from browsers.visit import FleetUnavailable
+
+log = logging.getLogger(__name__)
 
 _FOLDER: Final = "ghostfleet-ghost-"
 _FOLDER_NAME: Final = re.compile(rf"{_FOLDER}(\d+)-")
@@ -120,6 +123,15 @@ def remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
         _left_over.add(folder)
+
+
+def start_failure(executable: Path, told: str, folder: Path | None) -> BrowserDown:
+    """Return the error of a browser that did not start, for `told`. Log it, and remove the browser's folder."""
+    if folder is not None:
+        remove(folder)
+    down = BrowserDown(executable, told)
+    log.error("%s", down.complaint)
+    return down
 
 
 def sweep() -> None:

@@ -28,7 +28,7 @@ from browsers.ghosts import page_outcome
 from browsers.ghosts.loop_thread import LoopThread
 from browsers.ghosts.page import Deadline, PageSnapshot, visit_page
 from browsers.ghosts.page_random import new_seed, random_script
-from browsers.ghosts.page_records import PageVisit, budget_flaws, evidence_of, fetched_urls, found_links
+from browsers.ghosts.page_records import PageVisit, budget_flaws, evidence_of
 from browsers.ghosts.record_writer import RecordWriter
 from browsers.ghosts.site_caches import SiteKey, is_archived, is_finished, is_given_back
 from browsers.ghosts.visit_place import VisitPlace, VisitPlaces
@@ -40,7 +40,6 @@ from browsers.logins.renewal import LoginRenewal, logged_in
 from browsers.logins.site_data import SiteData
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
-from browsers.page_quality.missing_page import look_of
 from browsers.proxying.control_client import Control, ProxySession, SessionExchanges, SessionRequest
 from browsers.stage_times import StageTimes
 from browsers.visit import (
@@ -138,7 +137,7 @@ class Ghost:
             raise FleetUnavailable("browser-crashed", may_be_the_page=True) from error
         finally:
             _abandon(control, session)
-        return snapshot.main.status if snapshot.main else 0, _look(order.url, snapshot)
+        return snapshot.main.status if snapshot.main else 0, page_outcome.page_look(order.url, snapshot)
 
     def in_window[T](
         self,
@@ -195,7 +194,8 @@ class Ghost:
             if page_visit.is_logged_out and trouble is None and self._renews(control, order.url, profile):
                 trouble = FleetUnavailable("login-renewed", may_be_the_page=True)
             with times.measure("link-search"):
-                found = found_links(order.url, page_visit.snapshot, fetched_urls(order.url, page_visit.asked))
+                fetched = page_outcome.fetched_urls(order.url, page_visit.asked)
+                found = page_outcome.found_links(order.url, page_visit.snapshot, fetched)
             if page_visit.snapshot.is_page and trouble is None:
                 with times.measure("flaws"):
                     page_visit = replace(page_visit, flaws=_flaws(page_visit, profile))
@@ -211,9 +211,8 @@ class Ghost:
         with times.measure("session-end"):
             wait_seconds = max(ending.left(math.inf), _LEAST_CLOSE_SECONDS)
             report = control.finish(session, wait_seconds=wait_seconds, keep_port_seconds=place.keep_port_seconds)
-        visit = page_outcome.visit_of(page_visit, found, report, round((time.monotonic() - began) * 1000))
-        if settings.soft_404_check:
-            visit = replace(visit, look=_look(order.url, page_visit.snapshot))
+        duration_ms = round((time.monotonic() - began) * 1000)
+        visit = page_outcome.visit_of(page_visit, found, report, duration_ms, has_look=settings.soft_404_check)
         if (
             place.key is not None
             and is_archived(place.key, page_visit.exchanges, kept, report)
@@ -364,8 +363,3 @@ def _flaws(page_visit: PageVisit, profile: BrowserProfile | None) -> tuple[PageF
 def _unrecorded_of_responses(profile: BrowserProfile | None) -> tuple[str, ...]:
     """Return the names of the response headers whose values are not recorded."""
     return UNRECORDED_OF_RESPONSES if profile is not None else ()
-
-
-def _look(url: str, snapshot: PageSnapshot) -> PageLook | None:
-    """Return the look of a page before its behaviours; None for a document that is no page, or without a text."""
-    return look_of(url, snapshot.title, snapshot.text) if snapshot.is_page and snapshot.text else None

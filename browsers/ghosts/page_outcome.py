@@ -1,18 +1,23 @@
-"""This module finds the result of a ghost's visit: the site's status, the site's failure, or our own. Pure."""
+"""This module finds the result of a ghost's visit: the site's status and links, its failure, or our own. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Final
 
 from archive import crawl_log
+from archive.url import UrlError, canonical
+from browsers.engines.traffic import PageRequest
 from browsers.ghosts.page import PageSnapshot
-from browsers.ghosts.page_records import PageVisit, fetched_urls
+from browsers.ghosts.page_records import PageVisit
+from browsers.links import html
 from browsers.links.collector import LinkCollector
 from browsers.links.documents import media_type
+from browsers.page_quality.missing_page import look_of
 from browsers.proxying import outcomes
 from browsers.proxying.control_client import SessionCounts
-from browsers.visit import FleetUnavailable, GhostTrouble, Visit
+from browsers.visit import FleetUnavailable, FoundLink, GhostTrouble, PageLook, Visit
 
 OURS: Final = {
     "ERR_PROXY_CONNECTION_FAILED": "proxy-unreachable",
@@ -36,23 +41,77 @@ SITES: Final = {
     "ERR_CONTENT_DECODING_FAILED": (crawl_log.BAD_URL, "unreadable"),
 }
 """Chromium's errors with the codes that Heritrix has for them."""
+_FOLLOWED: Final = frozenset({"a/@href", "area/@href"})
+_READ: Final = frozenset({"document", "image", "imageset", "stylesheet", "script", "font", "media", "texttrack"})
+"""Kinds of requests whose answers the browser showed, ran or dropped, so that nobody else has to read them."""
 
 
-def visit_of(page_visit: PageVisit, found: LinkCollector, report: SessionCounts | None, duration_ms: int) -> Visit:
+def found_links(url: str, snapshot: PageSnapshot, fetched: frozenset[str] = frozenset()) -> LinkCollector:
+    """Return the links of the final DOM of all frames, and embeds of the DOM that the browser did not fetch.
+
+    Embeds that the visit fetched are left out, since they are captured.
+    """
+    found = LinkCollector(snapshot.final_url or url)
+    for address, context in snapshot.links:
+        found.add(address, "L", context)
+    embedded = LinkCollector(snapshot.final_url or url)
+    if snapshot.dom is not None:
+        html.collect(embedded, snapshot.dom)
+    for link in embedded.links:
+        if link.hop != "E" or link.url not in fetched:
+            found.add(link.url, link.hop, link.context)
+    found.dropped += embedded.dropped
+    return found
+
+
+def links_out(links: Iterable[FoundLink]) -> Iterator[str]:
+    """Yield the URLs of the links that a reader can follow."""
+    return (link.url for link in links if link.hop == "L" and link.context in _FOLLOWED)
+
+
+def fetched_urls(url: str, asked: Mapping[str, PageRequest]) -> frozenset[str]:
+    """Return the other URLs that this visit captured whole, in canonical form.
+
+    A document that a script or a prefetch requested is not included: the browser did not show it, so that it was not
+    searched for links. A document in place of a picture or another part, as with an error, is included.
+    """
+    found = set()
+    for address, answer in asked.items():
+        is_unread = answer.kind not in _READ and answer.mime in html.TYPES - {"image/svg+xml"}
+        if answer.is_whole and not is_unread:
+            try:
+                found.add(canonical(address))
+            except UrlError:
+                continue  # the browser accepts a URL that our parser refuses; it is archived nevertheless
+    found.discard(url)
+    return frozenset(found)
+
+
+def visit_of(
+    page_visit: PageVisit,
+    found: LinkCollector,
+    report: SessionCounts | None,
+    duration_ms: int,
+    *,
+    has_look: bool = False,
+) -> Visit:
     """Return the result of the visit. `report` is the proxy's; None when captures are not written yet.
+
+    With `has_look`, the result has the look of the page.
 
     Raises FleetUnavailable when the page is missing or incomplete by our fault.
     """
     if report is not None and report.not_kept:
         raise FleetUnavailable(outcomes.NOT_KEPT, may_be_the_page=True)
     snapshot = page_visit.snapshot
+    look = page_look(page_visit.order.url, snapshot) if has_look else None
     own = (*snapshot.notes, *(() if report is not None else ("captures-in-flight",)))
     notes = (*dict.fromkeys(own), *troubles(snapshot))
     size = report.bytes if report is not None else 0
     failure = _failure(page_visit, report)
     if failure is not None:
         code, reason = failure
-        return Visit(code, duration_ms, size, annotations=notes, error=reason)
+        return Visit(code, duration_ms, size, annotations=notes, error=reason, look=look)
     status, headers = _answer(page_visit)
     fetched = fetched_urls(page_visit.order.url, page_visit.asked)
     return Visit(
@@ -69,9 +128,15 @@ def visit_of(page_visit: PageVisit, found: LinkCollector, report: SessionCounts 
         ),
         retry_after=outcomes.retry_after(headers),
         fetched=tuple(sorted(fetched)),
+        look=look,
         digest=_text_digest(snapshot),
         stages=snapshot.times.seconds(),
     )
+
+
+def page_look(url: str, snapshot: PageSnapshot) -> PageLook | None:
+    """Return the look of a page before its behaviours; None for a document that is no page, or without a text."""
+    return look_of(url, snapshot.title, snapshot.text) if snapshot.is_page and snapshot.text else None
 
 
 def _text_digest(snapshot: PageSnapshot) -> str:

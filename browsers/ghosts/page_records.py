@@ -1,4 +1,4 @@
-"""The records that a ghost's visit leaves beside the captures, and the links it hands on. Pure.
+"""The records that a ghost's visit leaves beside the captures. Pure.
 
 | record | type | content |
 |---|---|---|
@@ -21,7 +21,7 @@ records. By setting, some records have the names of brozzler or of UKWA's render
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Final
@@ -29,7 +29,6 @@ from typing import Any, Final
 from archive.dates import Micros, iso_date
 from archive.json_text import compact_json
 from archive.settings import BrowserSettings
-from archive.url import UrlError, canonical
 from browsers.behaviors.outcomes import BehaviorEnd, BehaviorOutcome
 from browsers.engines.pictures import (
     SMALL_THUMBNAIL_WIDTH,
@@ -40,8 +39,6 @@ from browsers.engines.pictures import (
 )
 from browsers.engines.traffic import AskedExchange, PageRequest
 from browsers.ghosts.page import PageSnapshot
-from browsers.links import html
-from browsers.links.collector import LinkCollector
 from browsers.page_quality.flaws import MAX_DOM, MAX_URLS, PageEvidence, PageFlaw, PageFlawType
 from browsers.page_records.comparison import TrafficComparison, compare
 from browsers.page_records.har import har_of
@@ -52,9 +49,6 @@ from browsers.visit import FoundLink, VisitOrder
 
 _TEXT: Final = "text/plain; charset=utf-8"
 _HTML: Final = "text/html; charset=utf-8"
-_FOLLOWED: Final = frozenset({"a/@href", "area/@href"})
-_READ: Final = frozenset({"document", "image", "imageset", "stylesheet", "script", "font", "media", "texttrack"})
-"""Kinds of requests whose answers the browser showed, ran or dropped, so that nobody else has to read them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,47 +201,6 @@ def _har(page_visit: PageVisit) -> bytes:
         unrecorded=page_visit.unrecorded,
     )
     return _utf8(compact_json(log))
-
-
-def found_links(url: str, snapshot: PageSnapshot, fetched: frozenset[str] = frozenset()) -> LinkCollector:
-    """Return the links of the final DOM of all frames, and embeds of the DOM that the browser did not fetch.
-
-    Embeds that the visit fetched are left out, since they are captured.
-    """
-    found = LinkCollector(snapshot.final_url or url)
-    for address, context in snapshot.links:
-        found.add(address, "L", context)
-    embedded = LinkCollector(snapshot.final_url or url)
-    if snapshot.dom is not None:
-        html.collect(embedded, snapshot.dom)
-    for link in embedded.links:
-        if link.hop != "E" or link.url not in fetched:
-            found.add(link.url, link.hop, link.context)
-    found.dropped += embedded.dropped
-    return found
-
-
-def links_out(links: Iterable[FoundLink]) -> Iterator[str]:
-    """Yield the URLs of the links that a reader can follow."""
-    return (link.url for link in links if link.hop == "L" and link.context in _FOLLOWED)
-
-
-def fetched_urls(url: str, asked: Mapping[str, PageRequest]) -> frozenset[str]:
-    """Return the other URLs that this visit captured whole, in canonical form.
-
-    A document that a script or a prefetch requested is not included: the browser did not show it, so that it was not
-    searched for links. A document in place of a picture or another part, as with an error, is included.
-    """
-    found = set()
-    for address, answer in asked.items():
-        is_unread = answer.kind not in _READ and answer.mime in html.TYPES - {"image/svg+xml"}
-        if answer.is_whole and not is_unread:
-            try:
-                found.add(canonical(address))
-            except UrlError:
-                continue  # the browser accepts a URL that our parser refuses; it is archived nevertheless
-    found.discard(url)
-    return frozenset(found)
 
 
 def _page_info(

@@ -7,7 +7,7 @@ from typing import Final
 
 from proxy.clients.check_page import CHECK_HOST
 from proxy.clients.endpoints import Endpoints
-from proxy.clients.write_record import WriteRecord, written_uri
+from proxy.clients.write_record import WriteRecord
 from proxy.delivery.delivery import Client
 from proxy.delivery.not_modified import without_conditions
 from proxy.delivery.slices import range_from_start, without_range
@@ -29,11 +29,10 @@ from proxy.scripting.scripted_request import ScriptedRequest
 from proxy.scripting.scripts import Scripts
 from proxy.scripting.user_addons import UserAddons
 from proxy.sessions.gate import Gate
-from proxy.sessions.meta_trust import is_by_browser
 from proxy.sessions.policy import Policy
 from proxy.sessions.policy_builder import policy_of
 from proxy.sessions.request_options import Meta
-from proxy.sessions.session import Session, SessionScripts
+from proxy.sessions.session import Session
 
 _CONTROL_METHODS: Final = frozenset(("WARCPROX_WRITE_RECORD", "PUTMETA"))
 
@@ -96,17 +95,19 @@ class Dispatcher:
         session, trusted = (
             (tunnel.session, tunnel.trusted) if tunnel else self._gate.identify(head, listener, is_local=is_local)
         )
-        if target is None:
-            self._check_may_write(head, trusted=trusted)
-            return self._write_record(head, (framing, length), tunnel, session, client)
-        if target.host == CHECK_HOST:
+        if target is not None and target.host == CHECK_HOST:
             return self._endpoints.begin_check(head, client, session, target.path)
+        if is_command:
+            self._gate.check_may_write(head, session, trusted=trusted)
         meta = self._gate.meta(head, session, trusted=trusted, address=address)
+        if target is None:
+            named = target_of(head, tunnel) if tunnel or ABSOLUTE.fullmatch(head.target) else None
+            return WriteRecord(head, framing, length, named, session, meta, client, self._services)
         request = IncomingRequest(head, framing, length, target, session, meta, client, address)
         if session.spec.mode == "replay":
             return self._replayer.begin_socket(request) if _is_upgrade(head) else self._replayer.begin(request)
         if session.scripts is not None and not _is_upgrade(head):
-            return self._scripted(request, session.scripts)
+            return self._scripted(request)
         return self._live(request)
 
     def _live(self, request: IncomingRequest) -> ClientExchange:
@@ -151,8 +152,9 @@ class Dispatcher:
         fetch.start()
         return fetch
 
-    def _scripted(self, request: IncomingRequest, scripts: SessionScripts) -> ScriptedExchange:
+    def _scripted(self, request: IncomingRequest) -> ScriptedExchange:
         """Show the request to the session's scripts. The request that they send on is judged by its own target."""
+        scripts = request.session.scripts
         assert isinstance(scripts, Scripts)
 
         def fetch(sent: RequestHead, to: Client) -> ClientExchange:
@@ -179,30 +181,6 @@ class Dispatcher:
         """Return where to connect to, and by which egress."""
         egress = self._services.routes.choose(destination.host, destination.port, session.spec.egress)
         return destination if egress is None else destination._replace(egress=replace(egress, tunnels=upgrade))
-
-    def _write_record(
-        self,
-        head: RequestHead,
-        framing: tuple[Framing, int],
-        tunnel: Tunnel | None,
-        session: Session,
-        client: Client,
-    ) -> ClientExchange:
-        """Take a record that the client hands in; its subject may be anything with a URI, such as `urn:view:…`."""
-        session.check_keeps()
-        self._gate.check_open()
-        target = target_of(head, tunnel) if tunnel or ABSOLUTE.fullmatch(head.target) else None
-        # A target in percent-encoding no longer shows the control characters that its client wrote.
-        uri = target.url if target and head.target.isascii() else written_uri(head.target)
-        policy = policy_of(session, self._gate.meta(head, session, trusted=True), uri, None)
-        return WriteRecord(head, *framing, uri, policy, session, client, self._services)
-
-    def _check_may_write(self, head: RequestHead, *, trusted: bool) -> None:
-        """Raise Refused (403). What crawlers hand in never comes from a browser; a page's script would."""
-        if not trusted or is_by_browser(head):
-            self._gate.counts["control_refused"] += 1
-            why = "is not for pages" if trusted else "needs a session's password or a trusted listener"
-            raise Refused(403, f"{head.method} {why}", "control")
 
     def _policy(self, head: RequestHead, session: Session, meta: Meta, url: str) -> Policy:
         referrer = head.get(b"referer")

@@ -17,6 +17,7 @@ from proxy.delivery.capture_header import capture_meta
 from proxy.delivery.delivery import Client
 from proxy.fetch.contracts import NeverUpgraded
 from proxy.fetch.services import Services
+from proxy.fetch.target import Target
 from proxy.protocol import heads
 from proxy.protocol.body_reader import BodyReader
 from proxy.protocol.http1 import Framing, RequestHead
@@ -24,7 +25,8 @@ from proxy.recording.keep import Kept, Lost
 from proxy.recording.plan import DerivedRecord
 from proxy.recording.spool import Spool
 from proxy.refusal import Refused, meta_line
-from proxy.sessions.policy import Policy
+from proxy.sessions.policy_builder import policy_of
+from proxy.sessions.request_options import Meta
 from proxy.sessions.reservation import Reservation
 from proxy.sessions.session import Session
 
@@ -59,16 +61,7 @@ def derived(
     `date` is the record's, by default the present moment. `metadata` is a JSON object for WARC-JSON-Metadata.
     Only kinds that claim nothing about an origin may be handed in: a client must not forge a response.
     """
-    checked = _KINDS.get(kind or "")
-    if checked is None:
-        raise Refused(400, f"WARC-Type = {kind!r} must be one of {', '.join(_KINDS)}")
-    uri, media_type = written_uri(url), _as_written(content_type or "")
-    if not 0 < len(media_type) <= _LONGEST_TYPE or not media_type.isprintable():
-        raise Refused(
-            400,
-            f"Content-Type = {media_type[:_LONGEST_TYPE]!a} must name the block's media type"
-            f" in 1 to {_LONGEST_TYPE} printable characters",
-        )
+    checked, uri, media_type = _checked(kind, url, content_type)
     if concurrent_to is not None and not _RECORD_ID.fullmatch(concurrent_to):
         raise Refused(400, f"WARC-Concurrent-To = {concurrent_to!r} must be page or the UUID of a record")
     return DerivedRecord(
@@ -81,6 +74,21 @@ def derived(
         concurrent_to,
         fields=((METADATA_FIELD, _checked_metadata(metadata)),) if metadata is not None else (),
     )
+
+
+def _checked(kind: str | None, url: str, content_type: str | None) -> tuple[ResourceKind, str, str]:
+    """Return the kind, the URI and the media type as the record has them. Raises Refused (400)."""
+    checked = _KINDS.get(kind or "")
+    if checked is None:
+        raise Refused(400, f"WARC-Type = {kind!r} must be one of {', '.join(_KINDS)}")
+    uri, media_type = _written_uri(url), _as_written(content_type or "")
+    if not 0 < len(media_type) <= _LONGEST_TYPE or not media_type.isprintable():
+        raise Refused(
+            400,
+            f"Content-Type = {media_type[:_LONGEST_TYPE]!a} must name the block's media type"
+            f" in 1 to {_LONGEST_TYPE} printable characters",
+        )
+    return checked, uri, media_type
 
 
 def _checked_metadata(text: str) -> str:
@@ -97,7 +105,7 @@ def _checked_metadata(text: str) -> str:
     return compact
 
 
-def written_uri(given: str) -> str:
+def _written_uri(given: str) -> str:
     """Return the URI as a record names it: ASCII, the rest percent-encoded as UTF-8. Raises Refused (400).
 
     `given` is read from a header, each byte a character. Line separators and control characters of any kind are
@@ -123,7 +131,7 @@ def _as_written(header: str) -> str:
 
 class WriteRecord(NeverUpgraded):
     """The request is warcprox's `WARCPROX_WRITE_RECORD <url>` or `PUTMETA <url>`. It gets 204 once the record is
-    durable.
+    durable. The subject of the record may be anything with a URI, such as `urn:view:…`.
     """
 
     def __init__(
@@ -131,26 +139,29 @@ class WriteRecord(NeverUpgraded):
         head: RequestHead,
         framing: Framing,
         length: int,
-        url: str,
-        policy: Policy,
+        target: Target | None,
         session: Session,
+        meta: Meta,
         client: Client,
         services: Services,
     ) -> None:
+        """`target` is None for a URI that no proxy fetches. Raises Refused (400)."""
         if framing is not Framing.LENGTH:
             raise Refused(400, f"{head.method} needs a Content-Length")
         self.id = uuid.uuid4().hex
         self._head = head
+        # A target in percent-encoding no longer shows the control characters that its client wrote.
+        url = target.url if target and head.target.isascii() else _written_uri(head.target)
         self._url = url
-        self._policy = policy
+        self._kind = "metadata" if head.method == "PUTMETA" else self._text(b"warc-type")
+        _checked(self._kind, url, self._text(b"content-type"))
+        self._policy = policy_of(session, meta, url, None)
         self._reservation: Reservation | None = None
         self._session = session
         self._client: Client | None = client
         self._services = services
         self._spool = Spool(services.settings.spool_bytes, services.spool_folder)
         self._reader = BodyReader(framing, length, lambda _: None, strict=True)
-        self._kind = "metadata" if head.method == "PUTMETA" else self._text(b"warc-type")
-        derived(self._kind, url, self._text(b"content-type"), Body(), policy.context)
         session.began()
 
     @property

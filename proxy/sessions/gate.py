@@ -12,7 +12,7 @@ from typing import Final
 from archive.settings import ProxySettings
 from proxy.protocol.http1 import RequestHead
 from proxy.refusal import Refused
-from proxy.sessions.meta_trust import MetaTrust
+from proxy.sessions.meta_trust import MetaTrust, is_by_browser
 from proxy.sessions.request_options import NO_META, NOTHING, Meta, RequestOptions, parse_meta
 from proxy.sessions.session import Session
 from proxy.sessions.spec import SessionSpec
@@ -105,6 +105,18 @@ class Gate:
         raw = head.get(b"warcprox-meta")
         if raw is not None:
             self._meta_trust.is_trusted(head, raw, f"{address} {session.id}")
+
+    def check_may_write(self, head: RequestHead, session: Session, *, trusted: bool) -> None:
+        """Raise Refused when the client may not hand in a record now.
+
+        What crawlers hand in never comes from a browser; a page's script would.
+        """
+        if not trusted or is_by_browser(head):
+            self.counts["control_refused"] += 1
+            why = "is not for pages" if trusted else "needs a session's password or a trusted listener"
+            raise Refused(403, f"{head.method} {why}", "control")
+        session.check_keeps()
+        self.check_open()
 
     def check_open(self) -> None:
         """Raise Refused (503) while no new work is accepted."""

@@ -18,14 +18,13 @@ def policy_of(session: Session, meta: Meta, url: str, referrer: str | None, *, a
     A session has one policy for all URLs when neither a page, metadata, the log nor rules treat URLs differently.
     """
     spec, known = session.spec, session.cached_policy
-    if meta is not NO_META or spec.page_url is not None or (spec.log_ending and referrer is not None):
-        return _policy(session, meta, url, referrer, archived=archived)
-    if known is None or known[0] is not spec or known[1] is not archived:
-        policy = _policy(session, meta, url, referrer, archived=archived)
-        if policy.options.blocks or policy.options.limits or policy.options.stats:
-            return policy
-        session.cached_policy = known = (spec, archived, policy)
-    return known[2]
+    is_own = meta is not NO_META or spec.page_url is not None or (spec.log_ending and referrer is not None)
+    if not is_own and known is not None and known[0] is spec and known[1] is archived:
+        return known[2]
+    policy = _policy(session, meta, url, referrer, archived=archived)
+    if not (is_own or policy.options.blocks or policy.options.limits or policy.options.stats):
+        session.cached_policy = (spec, archived, policy)
+    return policy
 
 
 def context_of(
@@ -66,6 +65,6 @@ def _policy(session: Session, meta: Meta, url: str, referrer: str | None, *, arc
     context = context_of(session, meta, url, referrer, options=options, archived=archived)
     if not options.blocks and not options.limits:
         return Policy(context, options)
-    subject = Subject(url, referrer)
-    refusal = block_refusal(options.blocks, subject) if options.blocks else None
-    return Policy(context, options, limits_of(options.limits, context.stats), refusal)
+    limits = limits_of(options.limits, context.stats)
+    refusal = block_refusal(options.blocks, Subject(url, referrer)) if options.blocks else None
+    return Policy(context, options, limits, refusal)

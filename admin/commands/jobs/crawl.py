@@ -18,8 +18,8 @@ from admin.options import (
     Size,
     common,
     fetching,
+    fetching_settings,
     load_settings,
-    resolve_table,
 )
 from admin.units import human_bytes
 from frontier.definition.sheets import present_visitor
@@ -241,9 +241,7 @@ def _as_settings(flags: dict[str, Any]) -> dict[str, Any]:
         "browsers.render_workers": flags["render_workers"],
         "proxy.processes": flags["proxies"],
         "proxy.collection": flags["collection"],
-        "proxy.allow_private": flags["allow_private"],
-        "proxy.upstream_ca": flags["upstream_ca"],
-        "proxy.resolve": resolve_table(flags["resolve"]),
+        **fetching_settings(flags),
     }
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,6 +55,7 @@ def amqp(home: Path | None, settings_file: Path | None, job: str, **given: str |
     """
     from admin.intake.broker import BrokerMissing, require_kombu
     from admin.intake.process import MessageIntake
+    from admin.jobs.interrupts import run_until_signal
     from archive.settings.values.redacted import without_secrets
 
     settings = load_settings(home, settings_file, {f"intake.{name}": value for name, value in given.items()})
@@ -74,7 +74,7 @@ def amqp(home: Path | None, settings_file: Path | None, job: str, **given: str |
             _print({"state": look.state, "reason": look.reason, **facts})
 
         taking = MessageIntake(target, frontier, settings.intake, stop, tell)
-        last = _until_signal(taking.run, stop)
+        last = run_until_signal(taking.run, stop)
         _print({"state": "ended", "reason": last.reason, **facts, **taking.counts.as_json()})
 
 
@@ -110,12 +110,13 @@ def serve(home: Path | None, settings_file: Path | None, job: str, listen: str |
         require_grpc()
     except GrpcMissing as error:
         raise InputError(str(error)) from error
+    from admin.jobs.interrupts import run_until_signal
     from admin.url_frontier.server import ListenRefused, serve_until
 
     stop = threading.Event()
     with _running(settings, job) as target, target.frontier() as opened:
         try:
-            last = _until_signal(
+            last = run_until_signal(
                 lambda: serve_until(
                     target,
                     opened,
@@ -155,20 +156,6 @@ def _running(settings: Settings, name: str) -> Iterator[FoundJob]:
         raise NotRunningError(str(error)) from error
     except (NoJob, RunError, FrontierUnavailable) as error:
         raise InputError(str(error)) from error
-
-
-def _until_signal[T](work: Callable[[], T], stop: threading.Event) -> T:
-    """Run `work` in a thread and return its result. Set `stop` when a signal asks this process to end."""
-    from admin.jobs.interrupts import Interrupts
-
-    with Interrupts() as interrupts, ThreadPoolExecutor(1, thread_name_prefix="work") as thread:
-        done = thread.submit(work)
-        done.add_done_callback(lambda _: interrupts.wake())
-        while not done.done():
-            if interrupts.wait(None):
-                stop.set()
-                break
-        return done.result()
 
 
 def _print(line: dict[str, Any]) -> None:

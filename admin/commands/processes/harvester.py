@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from admin.options import InputError, JobFailed, child_options, common, fetching, load_settings, resolve_table
+from admin.options import InputError, JobFailed, child_options, common, fetching, fetching_settings, load_settings
 
 
 @click.command("harvester")
@@ -37,12 +37,7 @@ def harvester(home: Path | None, settings_file: Path | None, **given: Any) -> No
     from admin.models.database import open_database
     from admin.models.errors import DatabaseRefused, UseCaseError
 
-    flags = {
-        "proxy.allow_private": given["allow_private"],
-        "proxy.upstream_ca": given["upstream_ca"],
-        "proxy.resolve": resolve_table(given["resolve"]),
-    }
-    settings = load_settings(home, settings_file, flags)
+    settings = load_settings(home, settings_file, fetching_settings(given))
     channel = given["channel"]
     standing = ParentLink.attach(
         given["title"] or f"harvester {channel}", given["ready_fd"], given["lifeline_fd"], given["held_fds"]

@@ -6,8 +6,7 @@ import json
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -60,6 +59,7 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
     URLs back to the frontier.
     """
     parent, settings = _begin(home, settings_file, given, "worker")
+    from admin.jobs.interrupts import run_until_signal
     from browsers.behaviors.user_files.hosted import ScriptError
     from browsers.crawling.worker import run_worker
     from browsers.engines.interface import BrowserMissing
@@ -89,7 +89,7 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
         except (BrowserMissing, ScriptError, FleetUnavailable, FrontierLost, JobError) as error:
             _refuse(parent, str(error))
 
-    _until_signal(work, stop)
+    run_until_signal(work, stop)
 
 
 @click.command("indexer")
@@ -116,6 +116,7 @@ def indexer(
     from admin.fleet.frontier_metrics import FrontierMetrics
     from admin.fleet.render_metrics import RenderMetrics
     from admin.fleet.uploads import serve_metrics
+    from admin.jobs.interrupts import run_until_signal
     from admin.serving.request_bodies import RequestBodies
     from admin.serving.web_server import ServerThread, server_config
     from admin.serving.wsgi_threads import WsgiThreads
@@ -168,7 +169,7 @@ def indexer(
             click.echo(json.dumps({"ready": True, "cdx": sockets.address(listener)}))
         try:
             with _uploading(uploader, stop):
-                _until_signal(lambda: index.run(stop), stop)
+                run_until_signal(lambda: index.run(stop), stop)
         finally:
             server.close()
             listeners.clear()
@@ -271,20 +272,6 @@ def _uploading(uploader: Uploader | None, stop: threading.Event) -> Iterator[Non
     finally:
         stop.set()
         thread.join()
-
-
-def _until_signal(work: Callable[[], None], stop: threading.Event) -> None:
-    """Run `work` in a thread and return when it returns. Set `stop` when a signal asks this process to end."""
-    from admin.jobs.interrupts import Interrupts
-
-    with Interrupts() as interrupts, ThreadPoolExecutor(1, thread_name_prefix="work") as thread:
-        done = thread.submit(work)
-        done.add_done_callback(lambda _: interrupts.wake())
-        while not done.done():
-            if interrupts.wait(None):
-                stop.set()
-                break
-        done.result()
 
 
 def _redis_url(chosen: str | None, settings: Settings) -> str:

@@ -19,8 +19,8 @@ from admin.options import (
     JobFailed,
     common,
     fetching,
+    fetching_settings,
     load_settings,
-    resolve_table,
 )
 
 if TYPE_CHECKING:
@@ -185,9 +185,7 @@ def _settings(home: Path | None, settings_file: Path | None, given: dict[str, An
         "proxy.port": given["proxy_port"],
         "admin.replay_port": given["replay_port"],
         "view.port": given["view_port"],
-        "proxy.allow_private": given["allow_private"],
-        "proxy.upstream_ca": given["upstream_ca"],
-        "proxy.resolve": resolve_table(given["resolve"]),
+        **fetching_settings(given),
     }
     return load_settings(home, settings_file, chosen)
 

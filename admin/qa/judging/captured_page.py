@@ -18,7 +18,7 @@ from archive.repairs import is_repair
 from archive.settings.load import Settings
 from archive.url import key
 from browsers.ghosts.page_errors import errors_of
-from browsers.ghosts.page_records import links_out
+from browsers.ghosts.page_outcome import links_out
 from browsers.visit import FoundLink, Hop
 from dedupdb.captures.schema import CAPTURES, reading, to_capture
 from frontier.definition.scope import MAX_CHAIN

@@ -32,7 +32,8 @@ from browsers.comparison.links import LinkComparison, compare_links
 from browsers.comparison.pictures import PictureComparison, PictureUnreadable, compare_pictures, volatility_mask
 from browsers.comparison.texts import TextComparison, compare_texts
 from browsers.ghosts.page import PageSnapshot
-from browsers.ghosts.page_records import PageVisit, evidence_of, found_links, links_out
+from browsers.ghosts.page_outcome import found_links, links_out
+from browsers.ghosts.page_records import PageVisit, evidence_of
 from browsers.ghosts.replay_visit import ReplayedPage
 from browsers.ghosts.resource_boxes import boxes_of
 from browsers.page_quality.assessment import flaws_of

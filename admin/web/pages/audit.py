@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 from admin.models.errors import UseCaseError
 from admin.models.transaction import Right
 from admin.people.audit import list_audit
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import needs, page, reading
 
 BLUEPRINT: Final = Blueprint("audit", __name__, url_prefix="/audit")

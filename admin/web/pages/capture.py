@@ -17,7 +17,7 @@ from admin.capture_sessions.sessions import CaptureAccess, CaptureSessionView, N
 from admin.models.capture_tables import CaptureDoor, CaptureState
 from admin.models.errors import Forbidden, IllegalState, NotFound
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, read, reading, saving, transaction, visitor
 from admin.web.security import is_from_another_site
 

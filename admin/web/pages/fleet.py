@@ -11,7 +11,7 @@ from admin.fleet.installation_file import read_installation
 from admin.harvests.dispatch import channels, harvesters
 from admin.harvests.dispatch.channels import ChannelInput
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, reading, saving, site
 
 BLUEPRINT: Final = Blueprint("fleet", __name__, url_prefix="/fleet")

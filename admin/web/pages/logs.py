@@ -17,7 +17,7 @@ from admin.models.moments import moment_of
 from admin.models.transaction import Right
 from admin.web import formats
 from admin.web.charts import Series, TimeChart
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, reading, site, visitor
 
 BLUEPRINT: Final = Blueprint("logs", __name__, url_prefix="/logs")

@@ -13,7 +13,7 @@ from admin.harvests.schedules.timetable import DatesView, NewSchedule, PreviewIn
 from admin.models.harvest_tables import ScheduleEnd, TimeUnit
 from admin.models.time_zones import default_zone
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, read, reading, saving, transaction
 
 BLUEPRINT: Final = Blueprint("schedules", __name__, url_prefix="/schedules")

@@ -22,10 +22,10 @@ from admin.harvests.templates.data import (
 from admin.harvests.templates.stock import DEFAULT_TEMPLATE
 from admin.models.errors import EditConflict, UseCaseError
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
+from admin.web.forms.scope_form import asked_about
+from admin.web.forms.template_form import TemplateForm
 from admin.web.page import carry_out, done, needs, page, read, reading, saving, transaction, with_long_lists
-from admin.web.scope_form import asked_about
-from admin.web.template_form import TemplateForm
 
 BLUEPRINT: Final = Blueprint("templates", __name__, url_prefix="/templates")
 _MOST_CHOICES: Final = 500

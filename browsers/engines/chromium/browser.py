@@ -17,7 +17,7 @@ from browsers.engines.chromium.devtools.kept_context import ChromiumContext
 from browsers.engines.chromium.devtools.process import ChromiumProcess
 from browsers.engines.chromium.devtools.window import ChromiumWindow
 from browsers.engines.chromium.profile_folder import new_profile_folder
-from browsers.engines.files import BrowserDown, remove, sweep
+from browsers.engines.files import remove, start_failure, sweep
 from browsers.engines.interface import BrowserCookie, EngineError, EngineLost, WindowOptions
 from browsers.engines.running_browser import START_SECONDS, STOP_SECONDS, RunningBrowser
 
@@ -63,11 +63,7 @@ class ChromiumEngine(RunningBrowser):
             folder = new_profile_folder(flags.LOCAL_STATE_WITH_LOGIN if answers_401 else flags.LOCAL_STATE)
             process = ChromiumProcess.start(executable, command, folder)
         except OSError as error:  # such as a full disk, or too many open files
-            down = BrowserDown(executable, error.strerror or str(error))
-            if folder is not None:
-                remove(folder)
-            log.error("%s", down.complaint)
-            raise down from error
+            raise start_failure(executable, error.strerror or str(error), folder) from error
         try:
             async with asyncio.timeout(START_SECONDS):
                 await connection.open(process.from_browser, process.to_browser)
@@ -81,12 +77,8 @@ class ChromiumEngine(RunningBrowser):
         except (EngineError, TimeoutError) as error:
             connection.close()
             await process.end()
-            down = BrowserDown(
-                executable, process.said() if isinstance(error, EngineLost | TimeoutError) else str(error)
-            )
-            remove(folder)
-            log.error("%s", down.complaint)
-            raise down from error
+            told = process.said() if isinstance(error, EngineLost | TimeoutError) else str(error)
+            raise start_failure(executable, told, folder) from error
         log.info("Chromium %s started, process %d", started.version, started.pid)
         return started
 

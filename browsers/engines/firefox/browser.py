@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from archive.settings import BrowserSettings
-from browsers.engines.files import BrowserDown, new_folder, remove, sweep
+from browsers.engines.files import new_folder, remove, start_failure, sweep
 from browsers.engines.firefox.bidi.connection import BidiConnection
 from browsers.engines.firefox.bidi.cookies import parameter_of
 from browsers.engines.firefox.bidi.http_login import cancelled
@@ -93,11 +93,7 @@ class FirefoxEngine(RunningBrowser):
             (profile / "user.js").write_text(user_js(preferences_of(device, answers_401=answers_401)), "utf-8")
             process = FirefoxProcess.start(executable, folder, sandbox=settings.sandbox)
         except OSError as error:  # such as a full disk, or too many open files
-            down = BrowserDown(executable, error.strerror or str(error))
-            if folder is not None:
-                remove(folder)
-            log.error("%s", down.complaint)
-            raise down from error
+            raise start_failure(executable, error.strerror or str(error), folder) from error
         connection: BidiConnection | None = None
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -115,10 +111,7 @@ class FirefoxEngine(RunningBrowser):
             if connection is not None:
                 connection.close()
             await process.end()
-            down = BrowserDown(executable, process.said())
-            remove(folder)
-            log.error("%s", down.complaint)
-            raise down from error
+            raise start_failure(executable, process.said(), folder) from error
         log.info("Firefox %s started, process %d", started.version, started.pid)
         return started
 

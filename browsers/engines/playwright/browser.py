@@ -15,7 +15,7 @@ from playwright.async_api import Browser, CDPSession, Error, Playwright, async_p
 from archive.settings import BrowserSettings
 from browsers.engines.chromium import flags
 from browsers.engines.chromium.profile_folder import environment_of, new_profile_folder, profile_flag
-from browsers.engines.files import BrowserDown, remove, sweep
+from browsers.engines.files import remove, start_failure, sweep
 from browsers.engines.interface import EngineError, WindowOptions
 from browsers.engines.playwright.chromium_window import ChromiumPlaywrightWindow
 from browsers.engines.playwright.launch import Launch, context_options
@@ -66,11 +66,7 @@ class PlaywrightEngine(RunningBrowser):
             if driver is not None:
                 with suppress(Error):
                     await driver.stop()
-            if folder is not None:
-                remove(folder)
-            down = BrowserDown(launch.executable, str(error) or "it does not answer")
-            log.error("%s", down.complaint)
-            raise down from error
+            raise start_failure(launch.executable, str(error) or "it does not answer", folder) from error
         log.info("%s %s started by Playwright, process %d", started.name, started.version, started.pid)
         return started
 

@@ -1,4 +1,4 @@
-"""admin/web/configuration_form.py: attributes of a configuration are fields, named in the words of curators."""
+"""admin/web/forms/configuration_form.py: attributes of a configuration are fields, named in the words of curators."""
 
 from __future__ import annotations
 

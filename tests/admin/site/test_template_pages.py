@@ -13,7 +13,7 @@ from support.web.site_server import RunningSite, send_form
 
 from admin.harvests.templates.form_fields import fields_of, known_fields, shown_value
 from admin.models.people_tables import Role
-from admin.web.template_sections import SECTIONS
+from admin.web.forms.template_sections import SECTIONS
 
 EDIT = "/templates/default/edit"
 

@@ -6,8 +6,8 @@ import pytest
 
 from browsers.engines.traffic import MainAnswer, PageRequest
 from browsers.ghosts.page import PageSnapshot
-from browsers.ghosts.page_outcome import visit_of
-from browsers.ghosts.page_records import PageVisit, fetched_urls, found_links
+from browsers.ghosts.page_outcome import fetched_urls, found_links, visit_of
+from browsers.ghosts.page_records import PageVisit
 from browsers.links.collector import LinkCollector
 from browsers.proxying.control_client import SessionCounts
 from browsers.visit import FleetUnavailable, FoundLink, Visit, VisitOrder

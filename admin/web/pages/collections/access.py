@@ -18,7 +18,7 @@ from admin.collections.access.data import (
 )
 from admin.models.errors import UseCaseError
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, read, reading, saving, transaction
 from archive.access_rules import Access
 

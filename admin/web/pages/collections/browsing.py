@@ -26,7 +26,7 @@ from admin.models.transaction import Right
 from admin.viewing.links import collection_link, page_link
 from admin.viewing.player import BESIDE_SECONDS, PlayerRefused, fetch_player, find_player
 from admin.web.charts import Bar, BarChart
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import needs, page, read, reading, show_times_in_utc, site
 
 BLUEPRINT: Final = Blueprint("collections", __name__, url_prefix="/collections")

@@ -14,7 +14,7 @@ from admin.curation.descriptions.exclusions import ExclusionCreation
 from admin.curation.descriptions.states import TRANSITIONS
 from admin.harvests.schedules.rules import local_moment, local_text
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, reading, saving, transaction, visitor
 
 BLUEPRINT: Final = Blueprint("description", __name__, url_prefix="/<name>/description")

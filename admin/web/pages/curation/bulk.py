@@ -12,8 +12,8 @@ from admin.curation.bulk.change import BulkAction, BulkChange, BulkReport
 from admin.harvests.domains.upload_lines import lines_of_bytes
 from admin.models.errors import InvalidInput
 from admin.models.transaction import Right
-from admin.web.forms import Form
-from admin.web.limit_inputs import given_limits
+from admin.web.forms.form import Form
+from admin.web.forms.limit_inputs import given_limits
 from admin.web.page import needs, page, read, site, visitor, with_long_lists
 
 BLUEPRINT: Final = Blueprint("bulk", __name__, url_prefix="/bulk-changes")

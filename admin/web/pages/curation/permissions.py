@@ -14,7 +14,7 @@ from admin.curation.permissions.permission import PermissionChange, PermissionCr
 from admin.harvests.schedules.rules import local_moment, local_text
 from admin.models.curation_tables import PermissionState
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, reading, saving, visitor
 
 BLUEPRINT: Final = Blueprint("permissions", __name__, url_prefix="/permissions")

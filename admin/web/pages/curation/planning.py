@@ -11,7 +11,7 @@ from admin.curation.planning import harvest_report, load_calendar
 from admin.models.errors import InvalidInput, Problem
 from admin.models.transaction import Right
 from admin.web.charts import Bar, BarChart
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import needs, page, reading
 
 CALENDAR: Final = Blueprint("load_calendar", __name__, url_prefix="/calendar")

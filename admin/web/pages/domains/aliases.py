@@ -13,7 +13,7 @@ from admin.harvests.domains.domain import show_domain
 from admin.models.errors import InvalidInput, NotFound, Problem, UseCaseError
 from admin.models.operation import Page
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, reading, site, transaction
 
 BLUEPRINT: Final = Blueprint("aliases", __name__)

@@ -13,8 +13,8 @@ from admin.harvests.domains.domain import DomainChange, DomainView, change_domai
 from admin.harvests.templates.catalogue import list_templates, show_template
 from admin.harvests.templates.yaml_edit import block_lines
 from admin.models.transaction import Right
-from admin.web.configuration_form import ConfigurationForm
-from admin.web.limit_inputs import limit_input, size_input
+from admin.web.forms.configuration_form import ConfigurationForm
+from admin.web.forms.limit_inputs import limit_input, size_input
 from admin.web.page import carry_out, done, needs, page, read, reading, saving, site
 
 BLUEPRINT: Final = Blueprint("configurations", __name__, url_prefix="/<name>/configurations")

@@ -14,8 +14,8 @@ from admin.harvests.statistics.domain_history import newest_result
 from admin.models.errors import UseCaseError
 from admin.models.operation import Page
 from admin.models.transaction import Right
-from admin.web.extended_inputs import ExtendedInputs
-from admin.web.forms import Form
+from admin.web.forms.extended_inputs import ExtendedInputs
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, reading, saving
 
 BLUEPRINT: Final = Blueprint("domains", __name__, url_prefix="/domains")

@@ -11,7 +11,7 @@ from admin.harvests.domains import extended_fields as use_cases
 from admin.harvests.domains.extended_fields import FieldChange, FieldCreation, FieldView
 from admin.models.domain_tables import FieldKind
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, read, saving, transaction
 
 BLUEPRINT: Final = Blueprint("extended_fields", __name__, url_prefix="/extended-fields")

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response
 from admin.harvests.domains import domain as use_cases
 from admin.harvests.domains.domain import OwnerCreation
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, reading, saving
 
 BLUEPRINT: Final = Blueprint("owners", __name__, url_prefix="/<name>/owners")

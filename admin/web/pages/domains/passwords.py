@@ -12,7 +12,7 @@ from admin.harvests.domains.domain import show_domain
 from admin.harvests.domains.passwords import PasswordChange, PasswordCreation, PasswordView
 from admin.models.errors import NotFound
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, saving
 
 BLUEPRINT: Final = Blueprint("passwords", __name__, url_prefix="/<name>/passwords")

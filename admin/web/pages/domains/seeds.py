@@ -16,7 +16,7 @@ from admin.harvests.domains.names import unicode_name
 from admin.harvests.domains.seed_lists import SeedListChange, SeedListCreation, SeedListView
 from admin.harvests.domains.seeds import seed_lines
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, saving, with_long_lists
 
 BLUEPRINT: Final = Blueprint("seed_lists", __name__, url_prefix="/<name>/seed-lists")

@@ -11,8 +11,8 @@ from admin.harvests.domains import crawler_traps as use_cases
 from admin.harvests.domains.crawler_traps import TrapListChange, TrapListCreation, TrapListView
 from admin.harvests.domains.trap_expressions import trap_lines
 from admin.models.transaction import Right
-from admin.web import trap_forms
-from admin.web.forms import Form
+from admin.web.forms import trap_forms
+from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, read, reading, saving, transaction, with_long_lists
 
 BLUEPRINT: Final = Blueprint("trap_lists", __name__, url_prefix="/crawler-traps")

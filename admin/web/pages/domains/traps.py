@@ -12,7 +12,7 @@ from admin.harvests.domains import crawler_traps as use_cases
 from admin.harvests.domains.crawler_traps import TrapsChange, TrapView
 from admin.harvests.domains.domain import show_domain
 from admin.models.transaction import Right
-from admin.web import trap_forms
+from admin.web.forms import trap_forms
 from admin.web.page import done, needs, page, read, reading, saving, with_long_lists
 
 BLUEPRINT: Final = Blueprint("traps", __name__, url_prefix="/<name>/crawler-traps")

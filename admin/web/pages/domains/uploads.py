@@ -11,7 +11,7 @@ from admin.harvests.domains.upload_lines import pieces_of_file
 from admin.harvests.domains.uploads import UploadReport, upload_domains
 from admin.models.errors import UseCaseError
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import needs, page, site, visitor, with_long_lists
 from admin.web.upload_reports import UploadReportFile, report_path
 

@@ -23,10 +23,10 @@ from admin.harvests.templates.catalogue import list_templates
 from admin.models.errors import InvalidInput, Problem, UseCaseError
 from admin.models.harvest_tables import HarvestKind
 from admin.models.transaction import Right
-from admin.web.extended_inputs import ExtendedInputs
-from admin.web.forms import Form
-from admin.web.harvest_form import choices_of, differing, empty_values, given_values, shown_values
-from admin.web.limit_inputs import given_limits
+from admin.web.forms.extended_inputs import ExtendedInputs
+from admin.web.forms.form import Form
+from admin.web.forms.harvest_form import choices_of, differing, empty_values, given_values, shown_values
+from admin.web.forms.limit_inputs import given_limits
 from admin.web.page import (
     carry_out,
     done,

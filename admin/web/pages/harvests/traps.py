@@ -12,7 +12,7 @@ from admin.harvests.definitions import definition
 from admin.harvests.definitions.definition import HarvestChange
 from admin.harvests.domains.crawler_traps import TrapView
 from admin.models.transaction import Right
-from admin.web import trap_forms
+from admin.web.forms import trap_forms
 from admin.web.page import done, needs, page, read, saving, with_long_lists
 
 BLUEPRINT: Final = Blueprint("traps", __name__, url_prefix="/<path:name>/crawler-traps")

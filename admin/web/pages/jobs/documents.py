@@ -14,7 +14,7 @@ from admin.harvests.dispatch import job_documents, listing
 from admin.harvests.dispatch.job_documents import DocumentLine
 from admin.models.errors import IllegalState, InvalidInput, NotFound
 from admin.models.transaction import Right
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import needs, page, read, reading
 from admin.web.pages.jobs.job import BLUEPRINT
 

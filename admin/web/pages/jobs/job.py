@@ -17,10 +17,10 @@ from admin.models.errors import IllegalState, InvalidInput, UseCaseError
 from admin.models.job_tables import JobStatus, StopReason
 from admin.models.transaction import Right
 from admin.web.charts import job_charts
-from admin.web.forms import Form
-from admin.web.limit_inputs import given_limits
+from admin.web.forms.form import Form
+from admin.web.forms.limit_inputs import given_limits
+from admin.web.forms.scope_form import asked_about
 from admin.web.page import carry_out, done, needs, page, read, reading, recent, transaction, visitor
-from admin.web.scope_form import asked_about
 
 BLUEPRINT: Final = Blueprint("jobs", __name__, url_prefix="/jobs")
 _FILTERS: Final = ("status", "harvest", "harvest_id", "run_number", "channel", "domain", "harvester", "order", "after")

@@ -11,7 +11,7 @@ from admin.models.errors import UseCaseError
 from admin.people.invitations import Acceptance, LinkRefused, accept_invitation, open_link, set_password
 from admin.people.login import Login, log_in, stranger
 from admin.people.sessions import end_session_of
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import SESSION_COOKIE, login_is_not_needed, page, site
 from admin.web.security import safe_target
 

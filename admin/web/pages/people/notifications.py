@@ -12,7 +12,7 @@ from admin.models.operation import InputModel
 from admin.models.transaction import Right
 from admin.notifications import outbox, subscriptions
 from admin.notifications.subscriptions import NewSubscription, SubscriptionView, Way
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, reading, transaction
 
 BLUEPRINT: Final = Blueprint("notifications", __name__, url_prefix="/notifications")

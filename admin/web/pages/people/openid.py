@@ -18,7 +18,7 @@ from admin.models.errors import UseCaseError
 from admin.models.transaction import Right
 from admin.people.openid import CHALLENGE_SECONDS, Challenge, OpenIdRefused, Provider, ProviderIdentity
 from admin.people.openid_login import link_identity, log_in_by_openid
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import SESSION_COOKIE, carry_out, done, login_is_not_needed, needs, page, site, visitor
 from admin.web.pages.people.login import entered
 from admin.web.security import safe_target

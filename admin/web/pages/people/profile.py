@@ -13,7 +13,7 @@ from admin.people import sessions
 from admin.people.openid_login import unlink_identity
 from admin.people.profile import ProfileChange, change_password, change_profile, show_profile
 from admin.people.users import UserView
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, saving, site, transaction, visitor
 from admin.web.pages.people.login import entered
 

@@ -11,7 +11,7 @@ from admin.models.people_tables import Role
 from admin.models.transaction import RIGHTS, Right
 from admin.people import api_tokens
 from admin.people.api_tokens import NewApiToken
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, saving, visitor
 
 BLUEPRINT: Final = Blueprint("tokens", __name__, url_prefix="/tokens")

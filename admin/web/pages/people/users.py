@@ -12,7 +12,7 @@ from admin.models.transaction import Right
 from admin.people import api_tokens, invitations, users
 from admin.people.invitations import NewInvitation, OneTimeLink
 from admin.people.users import NewUser, UserChange, UserView
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, reading, saving, transaction
 
 BLUEPRINT: Final = Blueprint("users", __name__, url_prefix="/users")

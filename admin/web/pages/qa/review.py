@@ -23,7 +23,7 @@ from admin.qa.reviewing.review import CapturedPicture
 from admin.qa.sessions import QaPageView
 from admin.viewing.links import page_link, viewer_origin
 from admin.viewing.origins import Origins
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, reading, saving, site
 from admin.web.pages.qa.session import BLUEPRINT, asked_filter
 from admin.web.security import allow_frames

@@ -17,7 +17,7 @@ from admin.qa.judging.findings import DamageSeverity, FindingKind
 from admin.qa.reviewing import missed_urls, repairs, review
 from admin.qa.reviewing.review import PageFilter
 from admin.qa.sessions import NewQaSession, QaSessionView
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, reading, transaction, with_long_lists
 
 BLUEPRINT: Final = Blueprint("qa", __name__, url_prefix="/qa")

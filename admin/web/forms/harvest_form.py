@@ -10,7 +10,7 @@ from admin.harvests.domains.crawler_traps import TrapView
 from admin.harvests.schedules.rules import local_moment, local_text
 from admin.models.errors import InvalidInput, Problem
 from admin.models.harvest_tables import HarvestKind
-from admin.web.limit_inputs import given_limits, limit_input, size_input
+from admin.web.forms.limit_inputs import given_limits, limit_input, size_input
 
 _TEXTS: Final = ("name", "comments", "audience", "collection")
 _OPTIONAL: Final = ("channel", "max_seconds", "first_run", "qa_sample", "facts", "traps", "permission")

@@ -11,11 +11,11 @@ from admin.harvests.templates.form_edit import attribute_value, with_attributes
 from admin.harvests.templates.form_fields import TemplateField, fields_of, known_fields, shown_value
 from admin.harvests.templates.verification import typed_text
 from admin.models.errors import InvalidInput, Problem
-from admin.web.forms import Form
-from admin.web.limit_inputs import given_limits
+from admin.web.forms.form import Form
+from admin.web.forms.limit_inputs import given_limits
+from admin.web.forms.profile_fields import VALUE, EditedField, EditedSection, EditorView, key_of
+from admin.web.forms.template_sections import SECTIONS, unit_of
 from admin.web.page import site
-from admin.web.profile_fields import VALUE, EditedField, EditedSection, EditorView, key_of
-from admin.web.template_sections import SECTIONS, unit_of
 from frontier.definition.yaml_document import YamlRefused, read_document
 
 _FIELD: Final = "attributes"

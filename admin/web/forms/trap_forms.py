@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from admin.harvests.domains.crawler_traps import TrapInput, TrapTest, TrapView, try_traps
 from admin.harvests.domains.trap_expressions import TrapResult, trap_lines
 from admin.models.errors import InvalidInput, Problem, UseCaseError
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import reading
 
 ACTIVE: Final = "active"

@@ -16,9 +16,9 @@ from admin.harvests.templates.form_edit import with_typed
 from admin.harvests.templates.form_fields import TemplateField, differs, fields_of, known_fields, shown_value
 from admin.harvests.templates.verification import TEXT, problems_of, typed_text
 from admin.models.errors import InvalidInput, Problem, UseCaseError
-from admin.web.forms import Form
-from admin.web.profile_fields import VALUE, EditedField, EditedSection, EditorView, key_of
-from admin.web.template_sections import SECTIONS, unit_of
+from admin.web.forms.form import Form
+from admin.web.forms.profile_fields import VALUE, EditedField, EditedSection, EditorView, key_of
+from admin.web.forms.template_sections import SECTIONS, unit_of
 
 _UNSET: Final = "unset."
 _MOST_LISTED: Final = 100

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from admin.harvests.templates.form_fields import TemplateField, ValueKind, known_fields
-from admin.web.template_sections import FieldSection
+from admin.web.forms.template_sections import FieldSection
 
 VALUE: Final = "key."
 """A form's field for the value of a key has this before the key."""
