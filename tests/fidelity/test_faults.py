@@ -108,8 +108,8 @@ def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
         fleet.start()
         load = RunningLoad(fleet.address, origin, name="before", clients=4, websocket_clients=3)
         until(
-            lambda: len(load.seen) >= 150 and sum(one.is_websocket for one in load.seen) >= 20,
-            what="150 responses, 20 of them WebSockets",
+            lambda: len(load.seen) >= 60 and sum(one.is_websocket for one in load.seen) >= 8,
+            what="60 responses, 8 of them WebSockets",
             within=60,
         )
         seen = load.finish()
