@@ -29,8 +29,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("GHOSTFLEET_VIEW__FETCH_PLAYER", "false")
 
 # A slow machine is no failure: no example has a deadline, and examples may take long to make.
-hypothesis_settings.register_profile("ghostfleet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-hypothesis_settings.load_profile("ghostfleet")
+for _name, _examples in (("quick", 25), ("slow", 100)):
+    hypothesis_settings.register_profile(
+        _name, max_examples=_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,6 +47,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start processes of the program by a fork, except in the long form of the tests."""
+    gc.disable()  # until all tests are collected; none of their objects is garbage
+    hypothesis_settings.load_profile("slow" if config.getoption("--slow") else "quick")
     if not config.getoption("--slow"):
         fork_server.install()
 
@@ -53,6 +57,7 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector the objects of thousands of tests, which live until the end."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

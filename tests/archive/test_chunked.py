@@ -31,14 +31,14 @@ CHUNKED = [
 ]
 
 
-@pytest.mark.parametrize(("coded", "payload", "error"), CHUNKED)
 @pytest.mark.parametrize("size", [1, 3, 1_000_000])
-def test_chunks_are_taken_off_however_they_come(coded: bytes, payload: bytes, error: str | None, size: int) -> None:
-    decoder = PayloadReader()
-    pieces = [coded[start : start + size] for start in range(0, len(coded), size)]
-    found = b"".join(part for piece in pieces for part in decoder.feed(piece)) + decoder.finish()
-    assert found == payload
-    assert (decoder.error is None) if error is None else (error in (decoder.error or ""))
+def test_chunks_are_taken_off_however_they_come(size: int) -> None:
+    for coded, payload, error in CHUNKED:
+        decoder = PayloadReader()
+        pieces = [coded[start : start + size] for start in range(0, len(coded), size)]
+        found = b"".join(part for piece in pieces for part in decoder.feed(piece)) + decoder.finish()
+        assert found == payload
+        assert (decoder.error is None) if error is None else (error in (decoder.error or "")), coded[:80]
 
 
 @given(st.lists(st.binary(min_size=1, max_size=50)), st.integers(min_value=1, max_value=20))

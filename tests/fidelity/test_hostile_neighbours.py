@@ -32,6 +32,7 @@ BODIES: dict[str, tuple[Step, ...]] = {
     "long-chunk-extensions": (Send(CHUNKS), Repeat(b"1;" + b"x" * 60_000 + b"\r\nm\r\n")),
     "trailers": (Send(CHUNKS + b"1\r\nm\r\n0\r\n"), Repeat(b"X: m\r\n" * 4096)),
 }
+QUICK = ("one-byte-chunks", "long-chunk-extensions", "trailers")
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,9 @@ def fetch_beside(proxy: RunningProxy, honest: RawOrigin, asking: Asking, name: s
     asking.join()
 
 
-@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in BODIES]
+)
 def test_an_origin_that_sends_little_but_framing_is_ended_with_a_reason(
     proxy: RunningProxy, honest: RawOrigin, hostile: RawOrigin, tmp_path: Path, name: str
 ) -> None:
@@ -137,7 +140,7 @@ def test_a_client_that_sends_little_but_framing_is_refused(
 
 def test_a_body_of_modest_size_in_chunks_of_one_byte_is_recorded_whole(proxy: RunningProxy, hostile: RawOrigin) -> None:
     """Some servers really send such ones: an application that hands a text over as an iterable of characters."""
-    body = page(b"/modest", 300_000)
+    body = page(b"/modest", 100_000)
     hostile.script("/modest", Send(CHUNKS + b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"))
 
     reply = proxy.get(hostile.url("/modest"))

@@ -71,7 +71,7 @@ def kept(proxy: RunningProxy) -> Counter[str]:
     return Counter(record.url for record in proxy.records().kinds("response", "revisit"))
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_no_request_is_lost_or_refused(stage: Stage, processes: int) -> None:
     with stage.fleet(processes) as proxy:
         own_port = proxy.control("POST", "/sessions", {"collection": "default", "listen": True, "page_id": "page-1"})

@@ -27,7 +27,7 @@ class Stage:
         return credentials(self.proxy.control("POST", "/sessions", {"collection": "default", "mode": mode}))
 
 
-@pytest.fixture(scope="module", params=["gzip", "zstd"])
+@pytest.fixture(scope="module", params=["gzip", pytest.param("zstd", marks=pytest.mark.slow)])
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """Pages recorded, handed to a folder, removed from the home; the proxy started anew."""
     folder = tmp_path_factory.mktemp("storage")

@@ -14,7 +14,7 @@ from support.proxy.running_proxy import RunningProxy
 from support.stores.redis_server import RedisServer
 
 ADDRESS = "127.0.1.25"
-TWINS = 100
+TWINS = 40
 
 
 @pytest.fixture

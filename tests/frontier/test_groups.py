@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from frontier.definition import groups as definition
 from frontier.definition.groups import GroupList, HostGroups, QueueGroup, check_group_line, members_text, read_groups
 from frontier.definition.job import Profile
 
@@ -109,11 +110,12 @@ def test_a_line_that_can_not_be_used_says_why(line: str, problem: str) -> None:
         Profile(groups=(line,))
 
 
-def test_groups_that_do_not_fit_together_are_refused() -> None:
+def test_groups_that_do_not_fit_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="is given twice"):
         read_groups(["a x.test delay=1", "a y.test delay=1"], read)
-    with pytest.raises(ValueError, match="more than 200,000 members"):
-        read_groups(["a list:big delay=1"], lambda _: (f"h{number}.test" for number in range(200_001)))
+    monkeypatch.setattr(definition, "MAX_MEMBERS", 2_000)
+    with pytest.raises(ValueError, match="more than 2,000 members"):
+        read_groups(["a list:big delay=1"], lambda _: (f"h{number}.test" for number in range(2_001)))
     with pytest.raises(ValueError, match="more than 1,000 wildcards"):
         read_groups(["a list:big delay=1"], lambda _: (f"*h{number}.test" for number in range(1_001)))
 

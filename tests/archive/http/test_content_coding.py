@@ -36,15 +36,15 @@ def test_every_coding_of_the_web_is_undone(coding: str, body: bytes) -> None:
     assert decode(body, coding, LIMIT) == Decoded(TEXT)
 
 
-@pytest.mark.parametrize("text", [TEXT, b"User-agent: *\nDisallow: /a\n", "Ü,".encode(), b"x", b"", b"#EXTM3U\na.m3u8"])
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd", "none", "UTF-8", "binary", "gzip, br", "compress"])
-def test_a_text_that_is_not_in_the_named_coding_is_taken_as_it_is(coding: str, text: bytes) -> None:
-    assert decode(text, coding, LIMIT) == Decoded(text)
+def test_a_text_that_is_not_in_the_named_coding_is_taken_as_it_is(coding: str) -> None:
+    for text in (TEXT, b"User-agent: *\nDisallow: /a\n", "Ü,".encode(), b"x", b"", b"#EXTM3U\na.m3u8"):
+        assert decode(text, coding, LIMIT) == Decoded(text)
 
 
 @pytest.mark.parametrize("named", ["gzip, gzip", "none, gzip", "gzip, none", "gzip, br", "zstd, gzip", "deflate"])
 def test_a_coding_that_was_not_applied_hides_none_that_was(named: str) -> None:
-    for moment in range(1_795_000_000, 1_795_001_000):  # a gzip file has the time, and brotli takes some for its own
+    for moment in range(1_795_000_000, 1_795_000_200):  # a gzip file has the time, and brotli takes some for its own
         assert decode(gzip.compress(TEXT, mtime=moment), named, LIMIT) == Decoded(TEXT)
 
 
@@ -92,7 +92,7 @@ def test_a_body_that_ends_short_gives_what_there_is(coding: str) -> None:
 )
 def test_a_bomb_is_stopped(coding: str, pack: object) -> None:
     assert callable(pack)
-    body = pack(bytes(60_000_000))
+    body = pack(bytes(20_000_000))
 
     decoded = decode(body, coding, 1 << 26)
 

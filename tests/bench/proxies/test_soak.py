@@ -32,7 +32,7 @@ def test_flat_means_no_growth_in_the_second_half(found: SoakResult, is_flat: boo
 def test_a_short_load_is_sampled_and_answered() -> None:
     heard: list[Sample] = []
 
-    found = soak(3.0, 0.5, "connect", 4, heard.append)
+    found = soak(1.5, 0.3, "connect", 2, heard.append)
 
     assert list(found.samples) == heard
     assert len(heard) >= 2

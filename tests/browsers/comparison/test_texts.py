@@ -75,7 +75,7 @@ LARGE: dict[str, Callable[[int], str]] = {
     "short lines": lambda seed: "".join(f"{number}\r" for number in range(seed, 2_600_000, 2)),
 }
 """The worst inputs. Each of the texts has 10 MB, and hardly a line in common with the other."""
-SLOW = ("short lines", "one line of words")
+SLOW = ("short lines", "one line of words", "no lines")
 
 
 @pytest.mark.parametrize(

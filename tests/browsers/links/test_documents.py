@@ -443,19 +443,19 @@ URLSET = "<urlset><url><loc>/1</loc></url><url><loc>http://site.test/2</loc></ur
         "<html><body><a href=/1>1</a><a href=/2>2</a></body></html>",
     ],
 )
-@pytest.mark.parametrize("content_type", ["text/html", "text/plain", "application/x-gzip", "image/png", "", "junk"])
-def test_what_a_robots_or_an_index_names_is_read_by_its_content(body: bytes | str, content_type: str) -> None:
-    data = body.encode() if isinstance(body, str) else body
-    if data.startswith(b"<html>") and content_type not in ("text/html", ""):
-        return  # a page is one for browsers only by its type
-    if data.startswith(b"\x1f\x8b") and content_type == "text/html":
-        return
-    links = links_of("http://site.test/list.php?n=1", 200, {"content-type": content_type}, data, hop_path="PMR").links
-    assert {link.url for link in links} == LISTED
+def test_what_a_robots_or_an_index_names_is_read_by_its_content(body: bytes | str) -> None:
+    data, url = body.encode() if isinstance(body, str) else body, "http://site.test/list.php?n=1"
+    for content_type in ("text/html", "text/plain", "application/x-gzip", "image/png", "", "junk"):
+        if data.startswith(b"<html>") and content_type not in ("text/html", ""):
+            continue  # a page is one for browsers only by its type
+        if data.startswith(b"\x1f\x8b") and content_type == "text/html":
+            continue
+        links = links_of(url, 200, {"content-type": content_type}, data, hop_path="PMR").links
+        assert {link.url for link in links} == LISTED, content_type
 
 
 def test_a_bomb_in_a_sitemap_is_stopped() -> None:
-    bomb = gzip.compress(gzip.compress(bytes(200_000_000)))
+    bomb = gzip.compress(gzip.compress(bytes(50_000_000)))
     result = links_of("http://site.test/s.gz", 200, {"content-encoding": "gzip"}, bomb, hop_path="M")
     assert result == Links((), ("body-capped",))
 

@@ -22,7 +22,7 @@ from bench.peers.peer import install, wait_for_port
 from bench.process import free_port, stop
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures
-from dedupdb.captures.query import BLOCK, NumberedPage
+from dedupdb.captures.query import NumberedPage
 from dedupdb.cdx.server import create_app
 
 FIRST = capture("http://example.org/", "20250101000000", offset=0, digest="A" * 32, mime="text/html")
@@ -146,9 +146,18 @@ def many(count: int) -> list[Capture]:
     return [capture(f"http://www.example.org/{number:05}", offset=1000 + number) for number in range(count)]
 
 
-def test_pages_together_are_the_whole_in_any_order(client: FlaskClient, captures: Captures, tmp_path: Path) -> None:
+@pytest.fixture
+def block(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The captures of a block of a page, which are fewer than in the product."""
+    monkeypatch.setattr(queries, "BLOCK", 200)
+    return 200
+
+
+def test_pages_together_are_the_whole_in_any_order(
+    client: FlaskClient, captures: Captures, tmp_path: Path, block: int
+) -> None:
     """Over several ranges of keys, as matchType=domain has them."""
-    captures.add([*many(2 * BLOCK), capture("http://example.org:81/", offset=9)])
+    captures.add([*many(2 * block), capture("http://example.org:81/", offset=9)])
     whole = offsets(client, "url=*.example.org")
     pages = json.loads(answer(client, "url=*.example.org&showNumPages=true"))["pages"]
     assert pages == 3
@@ -210,10 +219,10 @@ for url in sys.argv[2:]:
 
 
 @pytest.mark.timeout(600)  # the client may have to be installed first
-def test_cdx_toolkit_finds_what_the_index_has(client: FlaskClient, captures: Captures) -> None:
+def test_cdx_toolkit_finds_what_the_index_has(client: FlaskClient, captures: Captures, block: int) -> None:
     """T21: its `iter`, which always asks for pages, found nothing, and did not say so."""
     python = install("cdx_toolkit", "cdx_toolkit==0.9.39") / "python"
-    captures.add(many(BLOCK + 7))
+    captures.add(many(block + 7))
     urls = ("http://example.org/", "*.example.org", "http://example.org/nothing")
     with Served(captures) as address:
         done = subprocess.run(

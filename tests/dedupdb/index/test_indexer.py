@@ -223,7 +223,7 @@ def test_a_killed_indexer_neither_loses_nor_doubles(
     server: RedisServer, settings: Settings, captures: Captures, home: Path, claims: Claims
 ) -> None:
     crawl: list[Capture] = []
-    for round_ in range(4):
+    for round_ in range(2):
         process = subprocess.Popen(
             [sys.executable, "-c", PROCESS, server.url, settings.database_url, str(home)], stdout=subprocess.PIPE
         )

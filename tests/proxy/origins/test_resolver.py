@@ -86,14 +86,12 @@ NOT_PUBLIC = (
 )
 
 
-@pytest.mark.parametrize("ip", PUBLIC)
-def test_an_address_of_the_internet_is_public(ip: str) -> None:
-    assert is_public(ip)
+def test_an_address_of_the_internet_is_public() -> None:
+    assert [ip for ip in PUBLIC if not is_public(ip)] == []
 
 
-@pytest.mark.parametrize("ip", NOT_PUBLIC)
-def test_an_address_of_any_inner_network_is_not(ip: str) -> None:
-    assert not is_public(ip)
+def test_an_address_of_any_inner_network_is_not() -> None:
+    assert [ip for ip in NOT_PUBLIC if is_public(ip)] == []
 
 
 TABLE = {

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,10 +27,20 @@ UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 OTHER_UUID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Captures]]:
+    path = tmp_path_factory.mktemp("similar") / "index.db"
+    with Captures(f"sqlite:///{path}") as index:
+        yield path, index
+
+
 @pytest.fixture
-def index(tmp_path: Path) -> Iterator[Captures]:
-    with Captures(f"sqlite:///{tmp_path / 'index.db'}") as made:
-        yield made
+def index(made: tuple[Path, Captures]) -> Captures:
+    """An empty index, which is the same one for all tests."""
+    path, index = made
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM captures")
+    return index
 
 
 def found(index: Captures, asked: str, *kept: str) -> list[str]:

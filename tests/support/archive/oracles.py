@@ -83,4 +83,4 @@ def write_with_warcio(path: Path) -> None:
         question = writer.create_warc_record("http://a/", "request", io.BytesIO(), http_headers=asked)
         writer.write_request_response_pair(question, answer)
         del writer, answer, question
-        gc.collect()
+        gc.collect(1)  # a look at all objects of the tests would take a second

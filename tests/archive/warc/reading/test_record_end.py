@@ -77,7 +77,8 @@ def packed(form: str, parts: list[bytes]) -> tuple[str, bytes]:
 def test_every_wrong_end_is_read_and_reported_and_mended(
     form: str, is_last: bool, settings: Settings, tmp_path: Path
 ) -> None:
-    for number, (what, wrong) in enumerate(ENDS.items()):
+    is_quick = form in ("plain", "gzip") and not is_last
+    for number, (what, wrong) in enumerate(list(ENDS.items())[:: 1 if is_quick else 3]):
         right, _ = made("response", NEXT, http(b"<p>two"))
         name, data = packed(form, [right, wrong] if is_last else [wrong, right])
         path = tmp_path / str(number) / name

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from itertools import product
 
 import pytest
 from support.clients.websocket import frame
@@ -35,17 +36,17 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield one, other
 
 
-@pytest.mark.parametrize("fragments", [1, 2, 5])
-@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("masks", [None, random.Random(1)])
 def test_an_encoded_message_is_read_back(
-    pair: tuple[socket.socket, socket.socket], size: int, fragments: int, masks: random.Random | None
+    pair: tuple[socket.socket, socket.socket], masks: random.Random | None
 ) -> None:
-    message = ScriptedMessage(BINARY, random.Random(size).randbytes(size), fragments)
-    with ThreadPoolExecutor(1) as pool:
-        sending = pool.submit(pair[0].sendall, encode(message, masks))
-        assert read_message(ConnectionReader(pair[1]), masked=masks is not None) == message
-        sending.result()
+    reader = ConnectionReader(pair[1])
+    for size, fragments in product(SIZES, (1, 2, 5)):
+        message = ScriptedMessage(BINARY, random.Random(size).randbytes(size), fragments)
+        with ThreadPoolExecutor(1) as pool:
+            sending = pool.submit(pair[0].sendall, encode(message, masks))
+            assert read_message(reader, masked=masks is not None) == message
+            sending.result()
 
 
 @pytest.mark.parametrize("size", SIZES)
