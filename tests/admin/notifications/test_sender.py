@@ -195,6 +195,7 @@ def test_new_messages_to_a_dead_server_rest_with_the_others(
     assert len(set(hook.ids)) == 31
 
 
+@pytest.mark.both_databases
 def test_two_senders_send_no_message_twice(site: Notifying, hook: WebhookReceiver) -> None:
     anna = site.person("anna")
     site.hear(anna, *(hook.url(f"/{number}") for number in range(5)))

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import insert, select, text
 from support.admin.harvest_database import HOUR, MovableClock
 from support.admin.notifying import Notifying
+from support.each_value import each_value
 from support.web.mail_receiver import MailReceiver
 from support.web.webhook_receiver import WebhookReceiver
 
@@ -15,7 +16,7 @@ from admin.models.database import Database
 from admin.models.errors import Forbidden, IllegalState, InvalidInput, NotFound, UseCaseError
 from admin.models.harvest_tables import Channel, Harvest, HarvestKind
 from admin.models.people_tables import AuditEntry, Notification, Role
-from admin.models.transaction import COMMAND_LINE, SCHEDULER
+from admin.models.transaction import COMMAND_LINE, SCHEDULER, Actor
 from admin.notifications.events import EVENTS, SUBSCRIBABLE, Event
 from admin.notifications.operations import OPERATIONS
 from admin.notifications.outbox import list_messages, notify, send_test
@@ -84,7 +85,12 @@ def test_a_subscription_that_is_made_again_is_changed_and_not_doubled(site: Noti
     assert site.happens() == 0
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def anna(sqlite_site: Notifying) -> Actor:
+    return sqlite_site.person("anna")
+
+
+@each_value(
     ("values", "field", "said"),
     [
         ({"event": "job.exploded"}, "event", "is no event"),
@@ -107,12 +113,12 @@ def test_a_subscription_that_is_made_again_is_changed_and_not_doubled(site: Noti
     ],
 )
 def test_a_subscription_that_can_not_work_is_refused(
-    sqlite_site: Notifying, values: dict[str, Any], field: str, said: str
+    sqlite_site: Notifying, anna: Actor, values: dict[str, Any], field: str, said: str
 ) -> None:
     if values.get("harvest") == "\0\ud800":
         values = {"harvest": "\0"}  # pydantic refuses lone surrogates by itself
     with pytest.raises(InvalidInput) as caught:
-        sqlite_site.subscribe(sqlite_site.person("anna"), **values)
+        sqlite_site.subscribe(anna, **values)
     assert [(each.field, said in each.message) for each in caught.value.problems] == [(field, True)]
     assert len(str(caught.value)) < 400
 
