@@ -6,7 +6,6 @@ import base64
 import os
 import signal
 import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler
 
@@ -14,6 +13,7 @@ import pytest
 from support.admin.harvest_database import DAY, HOUR, MINUTE, SECOND, MovableClock
 from support.admin.notifying import Notifying
 from support.processes.machine_needs import free_port
+from support.processes.python_code import PLACES, code_command
 from support.processes.waiting import until
 from support.web.mail_receiver import MailReceiver
 from support.web.webhook_receiver import WebhookReceiver, status
@@ -250,8 +250,8 @@ def test_a_sender_killed_between_delivery_and_mark_leads_to_the_same_message_onc
     hook.answer = kill
     process.append(
         subprocess.Popen(
-            [sys.executable, "-c", _KILLED, tables_url, str(settings.home), str(clock.now), "1"],
-            cwd=os.getcwd(), env={**os.environ, "PYTHONPATH": os.getcwd()},
+            code_command(_KILLED, tables_url, str(settings.home), str(clock.now), "1"),
+            env={**os.environ, **PLACES},
         )
     )  # fmt: skip
     started.set()
