@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from flask import Flask, Request
 from flask.testing import FlaskClient
-from openapi_spec_validator import validate
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 from support.each_value import each_value
 
@@ -63,9 +62,8 @@ def asked(client: FlaskClient, method: str, path: str, role: Role = Role.ADMINIS
     return client.open(PREFIX + path, method=method, headers=headers, **more)
 
 
-def test_the_document_is_valid_openapi_and_names_every_operation(client: FlaskClient) -> None:
+def test_the_document_names_every_operation(client: FlaskClient) -> None:
     document = client.get(f"{PREFIX}/openapi.json").get_json()
-    validate(document)
     named = {each["operationId"] for path in document["paths"].values() for each in path.values()}
     assert named == {operation.name for operation in (*OPERATIONS, UPLOAD)}
 
