@@ -124,6 +124,8 @@ PREFIXES: Final = "prefix"
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
 _CHUNK: Final = 1000
+MOST_SCANNED: Final = BUCKETS
+"""The number of keys in Redis up to which a scan finds the sets of a job sooner than their names do."""
 _RUN: Final = re.compile(r".+-\d{14}", re.DOTALL)
 """The name of a job's run ends with the time at which the run began."""
 _TRIES: Final = 3
@@ -272,13 +274,25 @@ class Store:
                 *self.client.hkeys(self.key("spilled")),
             }
             queues = (self.key(f"q:{host.decode()}") for host in hosts)
-            sets = (self.key(f"{name}:{bucket}") for name in ("seen", PREFIXES) for bucket in range(BUCKETS))
             filtered = None if self.job.endswith(RENDERS) else bloom_filter(self.seen)
             blocks = (self.key(f"bloom:{block}") for block in range(filtered.blocks if filtered else 0))
-            for chunk in batched(chain((self.root, *map(self.key, _NAMES)), queues, sets, blocks), _CHUNK):
+            for chunk in batched(chain((self.root, *map(self.key, _NAMES)), queues, self._sets(), blocks), _CHUNK):
                 self.client.unlink(*chunk)
             self.client.srem(_jobs_key(self.shard), self.job)
             self.client.hdel(_shards_key(self.shard), self.job)
+
+    def _sets(self) -> Iterator[bytes | str]:
+        """Yield the keys of all sets of URLs and of prefixes that the job may have.
+
+        A small Redis is asked which keys there are, instead of being told all names that there can be.
+        """
+        kinds = [self.key(f"{name}:") for name in ("seen", PREFIXES)]
+        if self._is_cluster or self.client.dbsize() > MOST_SCANNED:
+            yield from (f"{kind}{bucket}" for kind in kinds for bucket in range(BUCKETS))
+            return
+        for kind in kinds:
+            pattern = re.sub(r"([\[\]*?\\])", r"\\\1", kind)
+            yield from self.client.scan_iter(f"{pattern}*", _CHUNK)
 
     def has_renders(self) -> bool:
         """Return whether a page of the job was ever queued for a render."""

@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import ssl
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -20,14 +21,17 @@ from support.admin.harvest_database import MovableClock, make_tables
 from support.admin.postgres_tables import PostgresTables
 from support.admin.site_users import CHEAP
 from support.processes.unsynced_disk import VARIABLES, unsynced
+from support.stores.kept_statements import keep_statements
 from support.stores.postgres_server import PostgresServer
 from support.web.mail_receiver import MailReceiver
 from support.web.webhook_receiver import WebhookReceiver
 from werkzeug.routing import Rule
 
+from admin.models import database as database_module
 from admin.models.database import Database
 from admin.people.passwords import PASSWORDS
 from archive.settings.load import Settings
+from dedupdb.captures import schema
 
 _NUMBERS = itertools.count()
 
@@ -83,6 +87,32 @@ def _kept_tls(verify: Any = True, cert: Any = None, trust_env: bool = True) -> s
 
 httpx._transports.default.create_ssl_context = _kept_tls
 
+keep_statements(database_module, schema)
+
+_KINDS: Final = ("sqlite", "postgresql")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave each test of both kinds of database to one of them, which its name decides.
+
+    Tests that are marked `both_databases` keep both, as do tests whose whole name was given, and all with --slow.
+    """
+    if config.getoption("--slow"):
+        return
+    left_out = [item for item in items if _runs_on_the_other(item) and item.nodeid not in config.args]
+    if left_out:
+        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=left_out)
+
+
+def _runs_on_the_other(item: pytest.Item) -> bool:
+    """Return whether a test is chosen to run on the kind of database that this item does not have."""
+    values = getattr(getattr(item, "callspec", None), "params", {})
+    kind = next((values[name] for name in ("database_url", "tables_url") if name in values), None)
+    if kind is None or item.get_closest_marker("both_databases"):
+        return False
+    return kind != _KINDS[zlib.crc32(item.nodeid.replace(kind, "").encode()) % 2]
+
 
 @pytest.fixture(autouse=True)
 def _unsynced(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -115,9 +145,9 @@ def clock() -> MovableClock:
     return MovableClock()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=_KINDS)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty database. A test that asks for it runs on both kinds."""
+    """The address of an empty database, on the kind that `pytest_collection_modifyitems` chooses."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'admin.db'}"
     server: PostgresServer = request.getfixturevalue("postgres_server")
@@ -146,9 +176,9 @@ def sqlite_url(tmp_path: Path, sqlite_tables: Path) -> str:
     return f"sqlite:///{shutil.copy(sqlite_tables, tmp_path / 'admin.db')}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=_KINDS)
 def tables_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The address of a database with the tables and no rows. A test that asks for it runs on both kinds."""
+    """The address of a database with the tables and no rows, on the kind that is chosen as for `database_url`."""
     if request.param == "sqlite":
         yield str(request.getfixturevalue("sqlite_url"))
         return
@@ -159,7 +189,7 @@ def tables_url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def database(tables_url: str, clock: MovableClock, settings: Settings) -> Iterator[Database]:
-    """The admin's database with its tables. A test that asks for it runs on both kinds."""
+    """The admin's database with its tables, on the kind that `tables_url` has."""
     database = Database(tables_url, clock, settings)
     database.check()
     yield database

@@ -11,6 +11,7 @@ import pytest
 from support.stores.real_frontier import PATIENT, Bench
 
 from archive.settings import FrontierSettings
+from frontier import store
 from frontier.definition.job import Job, JobError, Limits, PolitenessOverrides, Profile
 from frontier.definition.scope import Accepted, Candidate, Priority, Rejected
 from frontier.lease import JobFinished, JobStopped, Lease, Pause
@@ -603,7 +604,11 @@ def test_a_job_unknown_to_redis_is_lost_and_never_finished(bench: Bench, leased:
         bench.again(frontier)
 
 
-def test_forgetting_a_job_leaves_nothing_of_it(bench: Bench, links: Links, leased: Claim) -> None:
+@pytest.mark.parametrize("most_scanned", [store.MOST_SCANNED, -1])
+def test_forgetting_a_job_leaves_nothing_of_it(
+    bench: Bench, links: Links, leased: Claim, monkeypatch: pytest.MonkeyPatch, most_scanned: int
+) -> None:
+    monkeypatch.setattr(store, "MOST_SCANNED", most_scanned)
     other = bench.frontier(name="other")
     frontier = bench.frontier("http://forgotten.example/")
     frontier.add(links("http://a.example/", "http://forgotten.example/x"))

@@ -50,7 +50,7 @@ log = logging.getLogger(__name__)
 _CLOSE_SECONDS: Final = 0.02
 """Time between two readings of the log while a domain is close to its limit."""
 _STALLED_SECONDS: Final = 10.0
-"""Visits of a crawl that stands still get so long to end."""
+"""Visits of a crawl that stands still get so long to end, or `no_response_seconds` when these are fewer."""
 _SHOWN_PATTERNS: Final = 20
 _SHOWN_GROUPS: Final = 100
 _HURRIED_SECONDS: Final = 30.0
@@ -201,7 +201,8 @@ class ControlLoop:
         is_waiting = progress.revisits > 0 and not (progress.queued or visits)  # for URLs to be due again
         cause = self._still.look(time.monotonic(), got_bytes=got, visits=visits, is_paused=is_paused or is_waiting)
         if cause is not StopCause.NONE:
-            self._ask(cause, self._still.reason(cause), grace=_STALLED_SECONDS)
+            grace = min(_STALLED_SECONDS, self._rules.no_response_seconds)
+            self._ask(cause, self._still.reason(cause), grace=grace)
 
     def _heed_signals(self) -> None:
         """Hand signals that this harvester gets on to the crawl."""

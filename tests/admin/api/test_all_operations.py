@@ -13,7 +13,6 @@ from openapi_spec_validator import validate
 from admin.api.blueprint import PREFIX, make_blueprint
 from admin.api.openapi import document
 from admin.models.database import Database
-from admin.models.operation import Operation
 from admin.models.people_tables import Role, User
 from admin.models.transaction import COMMAND_LINE, RIGHTS, Actor, Door
 from admin.operations import OPERATIONS
@@ -43,9 +42,9 @@ def test_names_and_places_are_unique() -> None:
     assert [place for place, count in places.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_summaries_are_imperative_sentences(operation: Operation) -> None:
-    assert re.fullmatch(r"[A-Z][a-z]+[ ,].*\.", operation.summary), operation.summary
+def test_summaries_are_imperative_sentences() -> None:
+    summaries = [operation.summary for operation in OPERATIONS]
+    assert [each for each in summaries if not re.fullmatch(r"[A-Z][a-z]+[ ,].*\.", each)] == []
 
 
 def test_the_document_is_valid() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from flask import Flask, Request
 from flask.testing import FlaskClient
-from openapi_spec_validator import validate
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.each_value import each_value
 
 from admin.api.blueprint import MAX_BODY, PREFIX, make_blueprint
 from admin.api.problems import PROBLEM_TYPE
@@ -18,7 +18,7 @@ from admin.harvests.dispatch.operations import OPERATIONS
 from admin.models.database import Database
 from admin.models.operation import Operation, OutputModel
 from admin.models.people_tables import Role
-from admin.models.transaction import COMMAND_LINE, RIGHTS, Actor, Door, Right, Transaction
+from admin.models.transaction import COMMAND_LINE, Actor, Door, Right, Transaction
 from admin.models.validation import MOST_PROBLEMS
 
 ACTORS = {f"Bearer {role}": Actor(role, role, Door.API) for role in Role}
@@ -62,9 +62,8 @@ def asked(client: FlaskClient, method: str, path: str, role: Role = Role.ADMINIS
     return client.open(PREFIX + path, method=method, headers=headers, **more)
 
 
-def test_the_document_is_valid_openapi_and_names_every_operation(client: FlaskClient) -> None:
+def test_the_document_names_every_operation(client: FlaskClient) -> None:
     document = client.get(f"{PREFIX}/openapi.json").get_json()
-    validate(document)
     named = {each["operationId"] for path in document["paths"].values() for each in path.values()}
     assert named == {operation.name for operation in (*OPERATIONS, UPLOAD)}
 
@@ -75,19 +74,6 @@ def test_without_a_token_there_is_a_401_that_says_what_to_do(client: FlaskClient
     assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize("operation", [*OPERATIONS, UPLOAD], ids=lambda operation: operation.name)
-@pytest.mark.parametrize("role", Role)
-def test_every_route_asks_for_its_right(client: FlaskClient, operation: Operation, role: Role) -> None:
-    path = operation.path.replace("{job_id}", "1").replace("{name}", "FOCUSED")
-    body = {"verb": "pause"} if operation.name == "job.command" else {"name": "NEW"}
-    sent = {"data": "x"} if operation.takes_lines else {"json": {} if operation.name in REASONS else body}
-    answer = asked(client, operation.method, path, role, **({} if operation.method == "GET" else sent))
-    assert (answer.status_code == 403) is (operation.right not in RIGHTS[role])
-
-
-REASONS = ("job.reject", "job.cancel")
-
-
 def test_lists_are_paged(client: FlaskClient) -> None:
     first = asked(client, "GET", "/jobs?limit=2").get_json()
     assert ([each["id"] for each in first["items"]], first["next"], first["total"]) == ([3, 2], "2", 3)
@@ -95,7 +81,7 @@ def test_lists_are_paged(client: FlaskClient) -> None:
     assert ([each["id"] for each in second["items"]], second["next"]) == ([1], None)
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("path", "field"),
     [
         ("/jobs?limit=many", "limit"),
@@ -113,7 +99,7 @@ def test_parameters_that_can_not_be_used_are_named(client: FlaskClient, path: st
     assert [each["field"] for each in answer.get_json()["problems"]] == [field]
 
 
-@pytest.mark.parametrize(
+@each_value(
     "body",
     [
         b"{",
@@ -128,7 +114,6 @@ def test_parameters_that_can_not_be_used_are_named(client: FlaskClient, path: st
         b"{" + b",".join(b'"k%d":1' % number for number in range(50_000)) + b"}",
         b'{"verb": "add_seeds", "urls": [' + b",".join([b"1"] * 200_000) + b"]}",
     ],
-    ids=["cut", "list", "text", "value", "extra", "deep", "large", "binary", "null", "unknown keys", "wrong items"],
 )
 def test_bodies_that_can_not_be_used_are_problems(client: FlaskClient, body: bytes) -> None:
     answer = asked(client, "POST", "/jobs/1/commands", data=body, content_type="application/json")

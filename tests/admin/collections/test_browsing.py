@@ -16,6 +16,7 @@ from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 from support.archive.browsed_collection import DAY, HOSTILE, NAME, PAGE, SECOND, Shelf, add_rows, fill, png
 from support.archive.capture_rows import capture as row
 from support.archive.exchanges import DATE
+from support.each_value import each_value
 
 from admin.collections.browsing import calendar, capture, files, listing, pictures, search
 from admin.collections.browsing.replay import replay_hint
@@ -108,7 +109,7 @@ def test_a_damaged_index_is_told_and_is_no_failure(transaction: Transaction, set
         search.list_captures(transaction, NAME)
 
 
-@pytest.mark.parametrize("name", ["..", "../news", "no-such", "a/b", "", "x" * 99, HOSTILE, "%2e%2e", "news\0"])
+@each_value("name", ["..", "../news", "no-such", "a/b", "", "x" * 99, HOSTILE, "%2e%2e", "news\0"])
 def test_a_name_that_no_collection_has_is_not_found(
     transaction: Transaction, kept: dict[str, Capture], name: str
 ) -> None:
@@ -198,7 +199,7 @@ HOSTILE_SEARCHES = (
 )
 
 
-@pytest.mark.parametrize("given", HOSTILE_SEARCHES, ids=str)
+@each_value("given", HOSTILE_SEARCHES)
 def test_a_search_that_can_not_be_made_names_its_field(
     transaction: Transaction, kept: dict[str, Capture], given: dict[str, Any]
 ) -> None:
@@ -383,7 +384,7 @@ def test_a_record_that_is_another_one_than_the_index_names_is_not_shown(
     assert "not the one that the index names" in (found.trouble or "")
 
 
-@pytest.mark.parametrize(
+@each_value(
     "file",
     [
         *("../../control.token", "..", ".", "", "/etc/passwd", "a/../../x.warc.gz", ".hidden.warc.gz", "a\\..\\b"),

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.archive.exchanges import exchange, keep
 from support.processes.ghostfleet_command import ROOT
+from support.processes.python_code import PLACES, code_command
 from support.stores.redis_server import RedisServer
 
 from archive.settings.load import Settings
@@ -63,7 +64,8 @@ class Stage:
             f"settings = load({{'home': {str(self.settings.home)!r}}})\n"
             f"step = lambda name: os.kill(os.getpid(), signal.SIGKILL) if name == {step!r} else None\n{call}\n"
         )
-        done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=100)
+        places = {**os.environ, **PLACES}
+        done = subprocess.run(code_command(script), cwd=ROOT, env=places, capture_output=True, text=True, timeout=100)
         assert done.returncode == -signal.SIGKILL, done.stderr
 
     def listed(self) -> dict[str, dict[str, object]]:

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 from support.archive.browsed_collection import NAME, PAGE, Shelf, fill
+from support.processes.python_code import PLACES, code_command
 from support.processes.waiting import until
 from support.web.axe_pages import serious_on_pages
 from support.web.site_server import RunningSite, running_site, send_form
@@ -204,7 +204,7 @@ def test_a_task_of_a_killed_site_is_begun_anew(settings: Settings, worker: Calla
         "import time; from archive.settings.load import load; from admin.collections.tasks.worker import TaskWorker;"
         " TaskWorker(load()).start(); time.sleep(600)"
     )
-    site = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, **settings.for_child()})
+    site = subprocess.Popen(code_command(script), env={**os.environ, **PLACES, **settings.for_child()})
     try:
         until(lambda: bool(working(task)), what="the task", within=60)
     finally:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.each_value import each_value
 from support.processes.command_lines import Run
 from support.web.site_server import running_site
 
@@ -108,7 +109,7 @@ def test_a_template_goes_to_a_file_and_comes_back_as_a_version(run: Run, tmp_pat
     assert run("template", "show", "mine", "--json").json["version"] == 2
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("words", "code", "named"),
     [
         (("domain", "show", "none.org"), 1, "none.org"),

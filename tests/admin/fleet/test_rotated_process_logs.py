@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
+
+from support.processes.python_code import PLACES, code_command
 
 from admin.fleet.logs import LOG_FILE
 from archive.rotated_log import open_log, renamed_parts
@@ -31,8 +32,8 @@ for number in range({LINES}):
 
 
 def _started(log: Path, name: str, most_parts: int, *, known: bool = True) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, **({LOG_FILE: str(log)} if known else {})}
-    words = [sys.executable, "-c", PROGRAM, name, str(most_parts)]
+    environment = {**os.environ, **PLACES, **({LOG_FILE: str(log)} if known else {})}
+    words = code_command(PROGRAM, name, str(most_parts))
     with log.open("ab") as output:
         return subprocess.Popen(words, stdout=output, stderr=subprocess.STDOUT, env=environment)
 
@@ -65,9 +66,9 @@ def test_the_oldest_parts_are_removed_with_a_note(tmp_path: Path) -> None:
 def test_a_file_that_a_person_chose_is_never_renamed(tmp_path: Path) -> None:
     own, other = tmp_path / "own.txt", tmp_path / "worker-0.log"
     assert _started(own, "a", 5, known=False).wait(60) == 0
-    environment = {**os.environ, LOG_FILE: str(other)}
+    environment = {**os.environ, **PLACES, LOG_FILE: str(other)}
     with own.open("ab") as output:
-        words = [sys.executable, "-c", PROGRAM, "b", "5"]
+        words = code_command(PROGRAM, "b", "5")
         assert subprocess.run(words, stdout=output, stderr=output, env=environment, check=False).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["own.txt"]
     assert _lines(own, "b") == list(range(LINES))
@@ -75,7 +76,7 @@ def test_a_file_that_a_person_chose_is_never_renamed(tmp_path: Path) -> None:
 
 def test_the_log_of_a_command_is_rotated(tmp_path: Path) -> None:
     log = tmp_path / "fleet.log"
-    words = [sys.executable, "-c", PROGRAM, "a", "9000", str(log)]
-    assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+    words, environment = code_command(PROGRAM, "a", "9000", str(log)), {**os.environ, **PLACES}
+    assert subprocess.run(words, capture_output=True, env=environment, check=False).returncode == 0
     assert _lines(log, "a") == list(range(LINES))
     assert len(renamed_parts(log)) >= 3

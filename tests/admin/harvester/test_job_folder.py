@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.places import ROOT
+from support.processes.python_code import PLACES, code_command
 from support.processes.waiting import until
 
 from admin.harvester.documents.harvest_info import crawl_settings, harvest_info, warcinfo_fields
@@ -182,6 +184,6 @@ def test_locks_of_a_killed_owner_are_free(home: Path) -> None:
         "from pathlib import Path; from test_job_folder import make\n"
         f"make(Path({str(home)!r})); os.kill(os.getpid(), 9)"
     )
-    subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[3], env=os.environ)
+    subprocess.run(code_command(program), cwd=ROOT, env={**os.environ, **PLACES})
     (folder,) = until(lambda: list(leftovers(home / "harvester", silent)), what="the folder")
     assert folder.state.step is JobStep.TAKEN

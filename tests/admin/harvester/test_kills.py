@@ -27,7 +27,6 @@ from archive.settings.load import Settings
 from archive.warc.reading.reader import records
 from archive.warc.upkeep.check import check
 
-PROGRAM = str(Path(__file__).parents[2] / "support/admin/killed_harvester.py")
 QUICK = ("claimed", "sent")
 """Points of the short form: nothing is on the disk, and the report has arrived."""
 CUT_OFF = ("claimed", "folded", "taken", "half-prepared", "prepared", "started", "crawling")
@@ -58,7 +57,7 @@ def test_a_harvester_killed_at_a_point_of_its_work(
     storage = tmp_path / "storage"
     storage.mkdir()
     stored = {"GHOSTFLEET_STORAGE__URL": str(storage)}
-    program = (PROGRAM, point)
+    program = ("-m", "support.admin.killed_harvester", point)
     with RunningHarvester(settings.home, *flags(site), program=program, PYTHONPATH="tests", **stored) as killed:
         until(lambda: admin.submit() or killed.process.poll() is not None, what=f"the end at {point}", within=110)
         assert killed.ended() == -signal.SIGKILL, killed.said
@@ -150,7 +149,7 @@ def test_a_crawl_that_hangs_is_killed_when_its_time_to_end_has_passed(
     site.hold("/2")
     outbox = Notifying(admin.database)
     outbox.hear(outbox.person("ada", Role.OPERATOR), "https://example.org/hook", event="job.killed")
-    hurried = {"GHOSTFLEET_HARVESTER__PROCESS_SECONDS": "3"}
+    hurried = {"GHOSTFLEET_HARVESTER__PROCESS_SECONDS": "1"}
     with RunningHarvester(settings.home, *flags(site), "--jobs", "1", **hurried) as harvester:
         admin.await_status(job, JobStatus.STARTED)
         until(lambda: "/2" in site.asked, what="the third page", within=100)

@@ -21,6 +21,8 @@ from admin.models.transaction import COMMAND_LINE, Transaction
 from admin.people.audit import list_audit
 from bench.admin_site.filled_database import Amounts, fill_database
 
+pytestmark = pytest.mark.both_databases
+
 AMOUNTS = Amounts(jobs=3000, history=6000, audit=1000)
 LARGE = ("jobs", "job_configurations", "domain_history", "domains", "audit_entries", "job_samples", "configurations")
 SMALL_INDEXES = {"ix_jobs_upload_error", "ix_jobs_unanswered_domains"}

@@ -23,6 +23,8 @@ from admin.models.migration_files import FOLDER, known_versions, newest_version
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE, Actor, Door, Right
 
+pytestmark = pytest.mark.both_databases
+
 
 def domain(name: str) -> Domain:
     return Domain(name=name, tld="org", comments="", created=START)

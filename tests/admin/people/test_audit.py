@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import insert, text
 from support.admin.harvest_database import SECOND, START, MovableClock
 from support.admin.site_users import person
+from support.each_value import each_value
 
 from admin.models.database import Database
 from admin.models.errors import Forbidden, InvalidInput
@@ -40,7 +41,7 @@ def test_changes_are_listed_newest_first_in_pages_without_gaps(database: Databas
 
 
 @pytest.mark.usefixtures("changes")
-@pytest.mark.parametrize(
+@each_value(
     ("filters", "found"),
     [
         ({"actor": "anna"}, [9, 7, 5, 3, 1]),
@@ -73,7 +74,7 @@ def test_everybody_reads_the_own_changes_and_administrators_read_all(database: D
             list_audit(transaction, actor="bert")
 
 
-@pytest.mark.parametrize("after", ["x", "1", "1-", "-1", "1-x", "１-１", "9" * 10_000])
+@each_value("after", ["x", "1", "1-", "-1", "1-x", "１-１", "9" * 10_000])
 def test_a_place_that_is_none_is_refused(sqlite_database: Database, after: str) -> None:
     with pytest.raises(InvalidInput, match="after: "), sqlite_database.transaction(COMMAND_LINE) as transaction:
         list_audit(transaction, after=after)

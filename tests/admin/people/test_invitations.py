@@ -71,6 +71,7 @@ def test_a_second_start_makes_the_first_link_useless(database: Database) -> None
     accept_invitation(database, new.token, Acceptance(name="anna", password=PASSWORD))
 
 
+@pytest.mark.both_databases
 def test_a_race_for_one_link_makes_one_user(database: Database) -> None:
     link = first(database)
     assert link is not None

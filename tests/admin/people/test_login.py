@@ -134,6 +134,7 @@ def test_an_address_is_throttled_and_logins_that_succeed_do_not_count(database: 
     log_in(database, "anna", PASSWORD, address="2001:db8:0:1::1")
 
 
+@pytest.mark.both_databases
 def test_attempts_at_the_same_moment_do_not_pass_together(database: Database) -> None:
     add_person(database, "anna")
     outcomes: list[type[Exception]] = []

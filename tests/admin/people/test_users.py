@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import pytest
 from support.admin.site_users import PASSWORD, actor_of, add_person, person
+from support.each_value import each_value
 
 from admin.models.database import Database
 from admin.models.errors import EditConflict, Forbidden, IllegalState, InvalidInput, NotFound
 from admin.models.people_tables import AuditEntry, Role
-from admin.models.transaction import COMMAND_LINE
+from admin.models.transaction import COMMAND_LINE, Right
 from admin.people.invitations import create_user
 from admin.people.login import LoginRefused, log_in
 from admin.people.operations import OPERATIONS
@@ -66,6 +68,7 @@ def test_a_change_is_audited_with_what_differs_and_without_secrets(database: Dat
         assert entry.new == {"full_name": "Anna", "zone": "Europe/Copenhagen"}
 
 
+@pytest.mark.both_databases
 def test_two_administrators_who_edit_the_same_user_get_a_conflict(database: Database) -> None:
     make(database)
     with database.transaction(COMMAND_LINE) as transaction:
@@ -87,6 +90,7 @@ def test_the_last_administrator_stays(database: Database, change: UserChange) ->
         change_user(transaction, "anna", change)
 
 
+@pytest.mark.both_databases
 def test_two_administrators_who_demote_each_other_leave_one(database: Database) -> None:
     people = {name: person(database, name, Role.ADMINISTRATOR) for name in ("anna", "bert")}
     start = threading.Barrier(2)
@@ -145,7 +149,7 @@ def test_users_change_their_own_profile_but_not_their_role(database: Database) -
         show_profile(transaction)
 
 
-@pytest.mark.parametrize(
+@each_value(
     "name",
     [
         "",
@@ -176,7 +180,7 @@ def test_a_login_name_that_could_be_taken_for_another_is_refused(sqlite_database
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize(
+@each_value(
     "email",
     [
         *("anna", "@example.org", "anna@", "a b@example.org", "a@b c.org", "a@b\r\nBcc: x@y", "a\0@b.org", "a@-b.org"),
@@ -189,7 +193,7 @@ def test_an_address_that_could_become_another_header_is_refused(sqlite_database:
         make(sqlite_database, email=email)
 
 
-@pytest.mark.parametrize("name", ["x" * 201, "x" * 10_000, "a\nb", "a\x00b", "a\u202eb", "a\u2066b", "a\u2028b"])
+@each_value("name", ["x" * 201, "x" * 10_000, "a\nb", "a\x00b", "a\u202eb", "a\u2066b", "a\u2028b"])
 def test_a_full_name_that_shows_another_text_is_refused(sqlite_database: Database, name: str) -> None:
     with pytest.raises(InvalidInput, match="full_name: "):
         make(sqlite_database, full_name=name)
@@ -206,20 +210,14 @@ def test_every_operation_has_a_name_and_a_route_of_its_own() -> None:
     assert len({(operation.method, operation.path) for operation in OPERATIONS}) == len(OPERATIONS)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_an_operation_that_administers_is_refused_to_all_other_roles(
-    sqlite_database: Database, operation: object
-) -> None:
-    from admin.models.operation import Operation
-    from admin.models.transaction import Right
-
-    assert isinstance(operation, Operation)
-    for role in (Role.READER, Role.OPERATOR, Role.CURATOR):
-        actor = person(sqlite_database, f"a-{role}", role)
+def test_an_operation_that_administers_is_refused_to_all_other_roles(sqlite_database: Database) -> None:
+    actors = [person(sqlite_database, f"a-{role}", role) for role in (Role.READER, Role.OPERATOR, Role.CURATOR)]
+    for operation in OPERATIONS:
         if operation.right is not Right.ADMINISTER:
             continue
-        arguments = {name: "x" for name in ("name",) if "{name}" in operation.path}
-        arguments |= {name: 1 for name in ("id",) if "{id}" in operation.path}  # type: ignore[misc]
+        arguments: dict[str, Any] = {"name": "x"} if "{name}" in operation.path else {}
+        arguments |= {"id": 1} if "{id}" in operation.path else {}
         given = {"given": object()} if operation.input else {}
-        with pytest.raises(Forbidden), sqlite_database.transaction(actor) as transaction:
-            operation.use_case(transaction, **arguments, **given)
+        for actor in actors:
+            with pytest.raises(Forbidden), sqlite_database.transaction(actor) as transaction:
+                operation.use_case(transaction, **arguments, **given)

@@ -11,6 +11,8 @@ from admin.qa import leases
 from admin.qa.leases import QA, SILENT_SECONDS
 from admin.qa.listing import FoundPage
 
+pytestmark = pytest.mark.both_databases
+
 MICROS = 1_000_000
 
 

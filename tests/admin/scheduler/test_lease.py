@@ -15,6 +15,8 @@ from admin.models.people_tables import SchedulerLease
 from admin.models.transaction import COMMAND_LINE, SCHEDULER
 from admin.scheduler.lease import LeaseFence, ProcessLease
 
+pytestmark = pytest.mark.both_databases
+
 HOUR = 3_600_000_000
 
 

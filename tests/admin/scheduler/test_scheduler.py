@@ -143,6 +143,7 @@ def test_a_slow_snapshot_delays_no_selective_harvest_and_is_not_begun_twice(
     assert [len(names) for names in world.domains_by_job(snapshot)] == [2, 2, 2, 1]
 
 
+@pytest.mark.both_databases
 def test_looks_never_overlap(world: World) -> None:
     is_in, goes_on = threading.Event(), threading.Event()
 
@@ -214,6 +215,7 @@ def test_of_two_schedulers_one_works_and_the_other_says_for_whom_it_waits(
         assert two.tick().waits_for == ""
 
 
+@pytest.mark.both_databases
 def test_a_scheduler_that_lost_its_lease_writes_nothing_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         world.domain(f"d{number}.org")

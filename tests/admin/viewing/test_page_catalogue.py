@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from support.archive.browsed_collection import DAY, NAME, SECOND, Shelf, png
 from support.archive.exchanges import DATE
+from support.each_value import each_value
 
 from admin.collections.browsing.index import index_if_any
 from admin.viewing import page_catalogue
@@ -15,6 +16,8 @@ from admin.viewing.page_catalogue import END_MARK, START_MARK, PageCatalogue, Vi
 from archive.access_rules import Access
 from archive.settings.load import Settings
 from dedupdb.captures.capture_index import Captures
+
+pytestmark = pytest.mark.both_databases
 
 FERN = "http://example.org/fern"
 OAK = "http://example.org/oak"
@@ -62,6 +65,14 @@ def fill(settings: Settings, name: str = NAME) -> None:
     shelf.close()
 
 
+@pytest.fixture
+def filled(catalogue: PageCatalogue, chosen: Settings) -> PageCatalogue:
+    """The catalogue with three visits of two pages."""
+    fill(chosen)
+    refresh(catalogue, chosen)
+    return catalogue
+
+
 def urls(catalogue: PageCatalogue, words: str, only: str | None = None) -> list[str]:
     return [each.url for each in catalogue.search(words, everything, only).pages]
 
@@ -82,7 +93,7 @@ def test_pages_have_titles_and_pictures_of_their_newest_visit(catalogue: PageCat
     assert catalogue.pages("none", everything).pages == []
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("words", "found"),
     [
         ("ferns pond", {OAK}),
@@ -104,10 +115,8 @@ def test_pages_have_titles_and_pictures_of_their_newest_visit(catalogue: PageCat
         ("oak " * 500, {OAK}),
     ],
 )
-def test_words_find_pages(catalogue: PageCatalogue, chosen: Settings, words: str, found: set[str]) -> None:
-    fill(chosen)
-    refresh(catalogue, chosen)
-    assert set(urls(catalogue, words)) == found
+def test_words_find_pages(filled: PageCatalogue, words: str, found: set[str]) -> None:
+    assert set(urls(filled, words)) == found
 
 
 def test_a_result_shows_where_the_words_stand(catalogue: PageCatalogue, chosen: Settings) -> None:

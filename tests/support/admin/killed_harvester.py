@@ -1,4 +1,4 @@
-"""A harvester that ends itself with -9 at a chosen point, for tests: `python killed_harvester.py POINT --home …`.
+"""A harvester that ends itself with -9 at a chosen point: `python -m support.admin.killed_harvester POINT --home …`.
 
 POINT is a step of `admin.harvester.job_folder.JobStep`, whose state is durable at that moment, or one of
 
@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -126,5 +125,4 @@ def main(point: str, home: Path | None, settings_file: Path | None, **given: Any
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[3]))
     main()

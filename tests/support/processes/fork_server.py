@@ -43,7 +43,9 @@ _PACKAGES: Final = ("archive", "dedupdb", "frontier", "proxy", "browsers", "admi
 _MODULES: Final = (
     "admin.cli",
     "admin.collections.tasks.work",
+    "support.admin.killed_harvester",
     "support.admin.scheduler_process",
+    "support.processes.python_code",
     "support.processes.supervised_child",
     "support.proxy.proxy_process",
 )

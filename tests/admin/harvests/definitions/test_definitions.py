@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select
 from support.admin.harvest_database import DAY, HOUR, START, MovableClock
 from support.admin.harvest_world import World
+from support.each_value import each_value
 
 from admin.harvests.definitions import chosen, definition, event_seeds, listing, states
 from admin.harvests.definitions.chosen import ConfigurationChoice, ConfigurationsChange
@@ -105,22 +106,18 @@ def test_everything_that_is_wrong_with_a_harvest_is_named_at_once(sqlite_world: 
     assert "there is no default configuration of none.org" in found["configurations"]
 
 
-@pytest.mark.parametrize(
-    "name", ["", " ", "x" * 101, "x" * 10_000, "a\\b", "a\u202eb", "a\0b", " a", "..", "a\nb", "\u2028"]
-)
+@each_value("name", ["", " ", "x" * 101, "x" * 10_000, "a\\b", "a\u202eb", "a\0b", " a", "..", "a\nb", "\u2028"])
 def test_names_that_nobody_can_write_in_an_address_are_refused(sqlite_world: World, name: str) -> None:
     assert set(refused(sqlite_world, name=name)) == {"name"}
 
 
-@pytest.mark.parametrize(
-    "name", ['It\'s "quoted"', "Ærø & ønsker", "<script>alert(1)</script>".replace("/", ""), "日本"]
-)
+@each_value("name", ['It\'s "quoted"', "Ærø & ønsker", "<script>alert(1)</script>".replace("/", ""), "日本"])
 def test_names_in_all_languages_are_fine(world: World, name: str) -> None:
     assert create(world, name=name).name == name
     assert do(world, definition.show_harvest, name).name == name
 
 
-@pytest.mark.parametrize("name", ["x", "a\0", "\ud800", "x" * 10**6])
+@each_value("name", ["x", "a\0", "\ud800", "x" * 10**6])
 def test_what_is_not_there_is_not_found(world: World, name: str) -> None:
     for use_case in (definition.show_harvest, listing.list_runs, chosen.list_configurations, preview.preview_run):
         with pytest.raises(NotFound):

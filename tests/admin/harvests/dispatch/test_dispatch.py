@@ -10,6 +10,7 @@ from sqlalchemy import select
 from support.admin.harvest_database import MINUTE, SECOND, MovableClock
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 from support.admin.notifying import Notifying
+from support.each_value import each_value
 
 from admin.harvests.dispatch import listing, steering
 from admin.harvests.dispatch.harvesters import Registration, announce, list_harvesters, register
@@ -109,6 +110,7 @@ def test_an_unknown_channel_is_refused(database: Database) -> None:
         register(transaction, Registration("h9", "NONE", "machine", 1))
 
 
+@pytest.mark.both_databases
 def test_harvesters_that_race_never_get_the_same_job(database: Database, jobs: list[int]) -> None:
     with database.transaction(COMMAND_LINE) as transaction:
         for number in range(8):
@@ -141,6 +143,7 @@ def test_harvesters_that_race_never_get_the_same_job(database: Database, jobs: l
         assert len({row.harvester for row in rows}) == len(rows)
 
 
+@pytest.mark.both_databases
 def test_after_a_restart_submitted_jobs_are_new_jobs_with_lineage(database: Database, jobs: list[int]) -> None:
     with database.transaction(COMMAND_LINE) as transaction:
         submit_jobs(transaction)
@@ -158,6 +161,7 @@ def test_after_a_restart_submitted_jobs_are_new_jobs_with_lineage(database: Data
         assert resubmit_after_restart(transaction) == []
 
 
+@pytest.mark.both_databases
 def test_the_end_of_a_job_is_stored_once(database: Database, jobs: list[int]) -> None:
     with database.transaction(COMMAND_LINE) as transaction:
         job = started(transaction)
@@ -204,6 +208,7 @@ def test_errors_of_harvest_and_upload_are_kept_apart_and_short(database: Databas
     assert [len(text) for text in (found.upload_error, found.upload_error_details)] == [300, 10_000]
 
 
+@pytest.mark.both_databases
 def test_a_silent_job_fails_and_its_late_report_brings_the_statistics(
     database: Database, jobs: list[int], clock: MovableClock
 ) -> None:
@@ -252,7 +257,18 @@ def test_the_curve_of_a_job_has_its_first_and_newest_sample_and_no_more_points_t
         assert len(listing.job_curve(transaction, job.id)) == 11
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def running_job(sqlite_database: Database) -> int:
+    """A job of example.org that a harvester has begun; its number."""
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        add_domain(transaction, "example.org")
+        add_job(transaction, add_harvest(transaction, add_channel(transaction)))
+        register(transaction, Registration("h1", "FOCUSED", "machine", 1))
+        announce(transaction, "h1", HarvesterState.READY)
+        return started(transaction).id
+
+
+@each_value(
     ("given", "field"),
     [
         (JobCommandInput(verb=Verb.ADD_URLS), "urls"),
@@ -273,16 +289,10 @@ def test_the_curve_of_a_job_has_its_first_and_newest_sample_and_no_more_points_t
     ],
 )
 def test_commands_that_can_not_be_carried_out_are_refused(
-    sqlite_database: Database, given: JobCommandInput, field: str
+    sqlite_database: Database, running_job: int, given: JobCommandInput, field: str
 ) -> None:
-    with sqlite_database.transaction(COMMAND_LINE) as transaction:
-        add_domain(transaction, "example.org")
-        add_job(transaction, add_harvest(transaction, add_channel(transaction)))
-        register(transaction, Registration("h1", "FOCUSED", "machine", 1))
-        announce(transaction, "h1", HarvesterState.READY)
-        job = started(transaction)
-        with pytest.raises(InvalidInput) as caught:
-            steering.give_command(transaction, job.id, given)
+    with sqlite_database.transaction(COMMAND_LINE) as transaction, pytest.raises(InvalidInput) as caught:
+        steering.give_command(transaction, running_job, given)
     assert {each.field for each in caught.value.problems} == {field}
 
 

@@ -80,12 +80,12 @@ def postgresql_copies(postgres_server: PostgresServer) -> PostgresCopies:
 
 @pytest.mark.timeout(600)
 def test_nothing_that_goes_wrong_loses_a_job_or_runs_one_twice(copies: SqliteCopies) -> None:
-    run(copies, examples=10, steps=40)
+    run(copies, examples=5, steps=40)
 
 
 @pytest.mark.timeout(600)
 def test_nothing_that_comes_between_two_statements_does_either(postgresql_copies: PostgresCopies) -> None:
-    run(postgresql_copies, examples=5, steps=40)
+    run(postgresql_copies, examples=3, steps=30)
 
 
 @pytest.mark.slow

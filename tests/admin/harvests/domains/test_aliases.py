@@ -76,6 +76,7 @@ def test_chains_and_circles_are_refused(filled: Database) -> None:
     alias(filled, "c.org", "a.org")
 
 
+@pytest.mark.both_databases
 def test_no_chain_comes_from_many_changes_at_once(filled: Database) -> None:
     pairs = [("a.org", "b.org"), ("b.org", "c.org"), ("c.org", "d.org"), ("d.org", "a.org")] * 5
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
+from support.each_value import each_value
 
 from admin.harvests.domains.domain import DomainChange, DomainCreation, change_domain, create_domain, show_domain
 from admin.harvests.domains.extended_fields import (
@@ -131,7 +132,15 @@ def test_fields_of_domains_and_harvests_are_apart(domains: Database) -> None:
         assert [field.kind for field in list_fields(transaction, entity="harvest").items] == [FieldKind.NUMBER]
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def there(sqlite_domains: Database) -> Database:
+    """The database with the extended field `there`."""
+    with sqlite_domains.transaction(COMMAND_LINE) as transaction:
+        add(transaction, "there", FieldKind.TEXT)
+    return sqlite_domains
+
+
+@each_value(
     ("values", "field"),
     [
         ({"entity": "planet", "name": "x", "kind": "text"}, "entity"),
@@ -147,12 +156,10 @@ def test_fields_of_domains_and_harvests_are_apart(domains: Database) -> None:
         ({"entity": "domain", "name": "there", "kind": "text"}, "name"),
     ],
 )
-def test_fields_that_make_no_sense_are_refused(sqlite_domains: Database, values: dict[str, Any], field: str) -> None:
-    with sqlite_domains.transaction(COMMAND_LINE) as transaction:
-        add(transaction, "there", FieldKind.TEXT)
-        with pytest.raises(InvalidInput) as caught:
-            create_field(transaction, FieldCreation.model_validate(values))
-        assert caught.value.problems[0].field == field
+def test_fields_that_make_no_sense_are_refused(there: Database, values: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInput) as caught, there.transaction(COMMAND_LINE) as transaction:
+        create_field(transaction, FieldCreation.model_validate(values))
+    assert caught.value.problems[0].field == field
 
 
 def test_a_change_that_values_would_not_survive_is_refused(domains: Database) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 from support.admin.domain_templates import add_harvest, add_history, add_job
+from support.each_value import each_value
 
 from admin.harvests.domains.aliases import AliasSetting, set_alias
 from admin.harvests.domains.domain import DomainChange, change_domain
@@ -20,6 +21,8 @@ from admin.models.domain_tables import FieldKind
 from admin.models.errors import InvalidInput, NotFound
 from admin.models.job_tables import JobStatus
 from admin.models.transaction import COMMAND_LINE, Transaction
+
+pytestmark = pytest.mark.both_databases
 
 NAMES = (
     "a-b.org",
@@ -57,7 +60,7 @@ def found(transaction: Transaction, **filters: Any) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("search", "names"),
     [
         ("*", sorted(NAMES)),
@@ -90,7 +93,7 @@ def test_a_search_takes_wildcards_names_and_urls(filled: Database, search: str, 
         assert found(transaction, search=search) == names
 
 
-@pytest.mark.parametrize("search", ["*a*b*c*d*e*f*", "*" + "a" * 255, "*\0"])
+@each_value("search", ["*a*b*c*d*e*f*", "*" + "a" * 255, "*\0"])
 def test_searches_that_would_take_too_long_are_refused(filled: Database, search: str) -> None:
     with filled.transaction(COMMAND_LINE) as transaction, pytest.raises(InvalidInput):
         list_domains(transaction, search=search)

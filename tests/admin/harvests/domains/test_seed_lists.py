@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import select
+from support.each_value import each_value
 
 from admin.harvests.domains.domain import DomainCreation, create_domain
 from admin.harvests.domains.seed_lists import (
@@ -64,13 +65,13 @@ def test_all_that_is_wrong_is_said_at_once(filled: Database) -> None:
     assert found == [("name", None), ("comments", None), ("seeds", 2), ("seeds", 3)]
 
 
-@pytest.mark.parametrize("name", ["", " ", ".", "..", "a/b", "a\\b", "a\n", "a\0", "x" * 10_000, "\u202egnp", " a"])
+@each_value("name", ["", " ", ".", "..", "a/b", "a\\b", "a\n", "a\0", "x" * 10_000, "\u202egnp", " a"])
 def test_names_that_no_address_can_have_are_refused(filled: Database, name: str) -> None:
     with filled.transaction(COMMAND_LINE) as transaction, pytest.raises(InvalidInput, match="name:"):
         create_seed_list(transaction, "example.org", SeedListCreation(name=name))
 
 
-@pytest.mark.parametrize("name", ['O\'Neill "x"', "ü", "<b>", "100%", "a?b#c", "; drop table"])
+@each_value("name", ['O\'Neill "x"', "ü", "<b>", "100%", "a?b#c", "; drop table"])
 def test_names_with_quotes_are_kept(filled: Database, name: str) -> None:
     with filled.transaction(COMMAND_LINE) as transaction:
         create_seed_list(transaction, "example.org", SeedListCreation(name=name))

@@ -79,6 +79,7 @@ def test_every_domain_of_a_list_has_its_default_configuration_and_an_audit_entry
         assert len({entry.entity_name for entry in entries}) == 50
 
 
+@pytest.mark.both_databases
 def test_the_same_list_again_changes_nothing_and_says_so(domains: Database) -> None:
     upload_domains(domains, COMMAND_LINE, [WORST])
     before = count(domains, Domain, Configuration, SeedList, AuditEntry)
@@ -190,6 +191,7 @@ def test_seeds_create_domains_seed_lists_and_configurations(domains: Database) -
         }
 
 
+@pytest.mark.both_databases
 def test_the_same_seeds_again_change_nothing_whatever_their_spelling(domains: Database) -> None:
     target = SeedTarget("election", "election")
     upload_seeds(domains, COMMAND_LINE, ["http://example.org/a\n"], target)

@@ -18,6 +18,8 @@ from admin.models.job_tables import DomainHistory, HarvestJob, StopReason
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.generation import Reading
 
+pytestmark = pytest.mark.both_databases
+
 NOT_RAISED, RAISED, NONE = BudgetLimits(100, 1_000), BudgetLimits(101, 1_001), BudgetLimits()
 
 

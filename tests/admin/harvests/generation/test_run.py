@@ -252,6 +252,7 @@ def test_extended_fields_reach_the_job_when_they_shall(sqlite_world: World) -> N
     assert job.facts["domains"] == {"a.org": {"county": "Skåne"}}
 
 
+@pytest.mark.both_databases
 def test_a_stored_job_can_not_be_changed_except_for_its_progress(world: World) -> None:
     harvest_id = world.harvest(configurations=[world.domain("a.org")])
     world.generate(harvest_id)
@@ -426,6 +427,7 @@ def test_a_schedule_that_ends_after_two_runs_has_two_runs_and_extra_ones_do_not_
     assert heard[-1].kind == EventKind.SCHEDULE_ENDED
 
 
+@pytest.mark.both_databases
 def test_a_harvest_that_is_changed_while_it_is_generated_keeps_nothing(sqlite_world: World) -> None:
     world = sqlite_world
     harvest_id = world.harvest(configurations=[world.domain("a.org")])
@@ -449,6 +451,7 @@ def test_a_harvest_that_is_changed_while_it_is_generated_keeps_nothing(sqlite_wo
     assert world.row(harvest_id).why_inactive == ""
 
 
+@pytest.mark.both_databases
 def test_a_configuration_that_is_deleted_meanwhile_stays_in_the_job_without_its_number(world: World) -> None:
     one, two = world.domain("a.org"), world.domain("b.org")
     harvest_id = world.harvest(configurations=[one, two])

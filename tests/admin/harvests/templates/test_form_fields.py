@@ -180,7 +180,7 @@ VALUES: dict[str, st.SearchStrategy[FieldValue]] = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.fixed_dictionaries({}, optional=VALUES))
 def test_values_that_were_set_are_read_back_and_stay_templates(values: dict[str, FieldValue]) -> None:
     text = with_values(GOOD, values)

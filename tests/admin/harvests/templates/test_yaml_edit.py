@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from admin.harvests.templates.stock import STOCK_TEMPLATES, stock_text
+from admin.harvests.templates.stock import DEFAULT_TEMPLATE, STOCK_TEMPLATES, stock_text
 from admin.harvests.templates.yaml_edit import EditRefused, block_lines, changed_text, flow_text, scalar_text
 from frontier.definition.yaml_document import YamlScalar, read_document
 
@@ -211,7 +211,7 @@ def documents(draw: st.DrawFn) -> str:
     return end.join(lines) + draw(st.sampled_from(["", end]))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(documents(), TREES, st.sets(st.sampled_from(["k", "l", "m m", "n", "o"])))
 def test_any_change_gives_the_wanted_values_and_leaves_other_lines(
     text: str, other: dict[str, Any], taken: set[str]
@@ -229,7 +229,10 @@ def test_any_change_gives_the_wanted_values_and_leaves_other_lines(
             assert text[entry.key.start : end] in result
 
 
-@pytest.mark.parametrize("name", STOCK_TEMPLATES)
+@pytest.mark.parametrize(
+    "name",
+    [name if name == DEFAULT_TEMPLATE else pytest.param(name, marks=pytest.mark.slow) for name in STOCK_TEMPLATES],
+)
 def test_every_key_of_a_stock_template_can_be_changed_by_itself(name: str) -> None:
     text = stock_text(name)
     for key, value in read_document(text).values().items():
