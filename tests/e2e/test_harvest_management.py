@@ -30,7 +30,7 @@ pytestmark = pytest.mark.browser
 FREE_PORTS: Final = ("--port", "0", "--proxy-port", "0", "--replay-port", "0", "--view-port", "0")
 QUICK: Final = {**FAST, "GHOSTFLEET_GENERATION__PERIOD_SECONDS": "0.5", "GHOSTFLEET_GENERATION__LEASE_SECONDS": "3"}
 MANY: Final = 1_000
-SOME: Final = 20
+SOME: Final = 8
 HOUR: Final = 3_600
 SLOW: Final = "slow-news.org"
 
