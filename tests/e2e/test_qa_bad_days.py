@@ -42,7 +42,7 @@ _HANGS = "<script src=/whole.js></script><script>if (!window.whole) for (;;) ;</
 _ASKS = """<script src=/whole.js></script><script>
 let n = 0;
 const ask = () => fetch("/never/" + n++).finally(ask);
-if (!window.whole) for (let i = 0; i < 8; i++) ask();
+if (!window.whole) for (let i = 0; i < 2; i++) ask();
 </script>"""
 PAGES = {
     "good": "<p>A good page.",
@@ -192,7 +192,8 @@ def test_a_stop_ends_the_visit_of_a_page_that_hangs_and_later_the_page_is_named(
                 sessions.resume(transaction, number)
         with database.transaction(QA) as transaction:
             restless = sessions.start(transaction, NewQaSession(collection=NAME, urls=[f"{url}/asks"])).id
-        with subprocess.Popen(command, env=environment(**BRIEF), stderr=subprocess.DEVNULL) as process:
+        briefer = environment(**{**BRIEF, "GHOSTFLEET_QA__PAGE_SECONDS": "8", "GHOSTFLEET_BROWSERS__LOAD_SECONDS": "3"})
+        with subprocess.Popen(command, env=briefer, stderr=subprocess.DEVNULL) as process:
             for each in (number, restless):
                 until(lambda each=each: state(database, each) is QaState.DONE, what="an end", within=SECONDS)  # type: ignore[misc]
             process.send_signal(signal.SIGTERM)
