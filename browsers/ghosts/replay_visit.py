@@ -74,8 +74,9 @@ def replay_page(
         snapshot = await visit_page(window, order.url, sized)
         views = []
         for _ in range(further_views if snapshot.is_page and not snapshot.crashed else 0):
-            if (view := await render.later_picture(window, _RETAKE_SECONDS)) is not None:
-                views.append(view)
+            if (view := await render.later_picture(window, _RETAKE_SECONDS)) is None:
+                break  # the page does not answer, and each further try would take its whole time
+            views.append(view)
         traffic = window.traffic
         trouble = traffic.trouble.reason if traffic.trouble is not None else ""
         return ReplayedPage(snapshot, tuple(traffic.exchanges), traffic.requests, tuple(views), trouble)

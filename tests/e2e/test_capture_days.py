@@ -127,6 +127,12 @@ def test_two_windows_have_a_session_each_and_one_session_has_one_window(home: Pa
     names = sorted(path.name for path in load({"home": str(home)}, environment={}).archive_dir("hand").iterdir())
     assert [name.split("-")[2] for name in names] == ["1", "2"]
 
+
+@pytest.mark.slow
+def test_of_two_commands_that_resume_a_session_one_is_refused(home: Path, site: RoutedSite) -> None:
+    with recording(home, site.url("/page-first")) as (process, _, _):
+        process.send_signal(signal.SIGINT)
+        ended(process)
     given = ("--resume", "1", "--headless", "--json", "--allow-private", "--home", str(home))
     both = [
         subprocess.Popen(
@@ -145,6 +151,7 @@ def test_two_windows_have_a_session_each_and_one_session_has_one_window(home: Pa
     assert ended(other_one)["state"] == "ended"
 
 
+@pytest.mark.slow
 def test_a_removed_collection_ends_the_session(home: Path, site: RoutedSite) -> None:
     with recording(home, site.url("/page-1")) as (process, _, _), opened(home) as database:
         until(lambda: view(database).pages, what="the page", within=90)
@@ -207,6 +214,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
+@pytest.mark.slow
 def test_a_site_that_can_not_be_reached_is_named_and_comes_back(home: Path) -> None:
     with RoutedSite(routes) as site:
         url = site.url
@@ -250,6 +258,7 @@ def send(processes: list[psutil.Process], number: signal.Signals) -> None:
             process.send_signal(number)
 
 
+@pytest.mark.slow
 def test_a_window_that_was_stopped_for_long_goes_on(home: Path, site: RoutedSite) -> None:
     """A laptop was closed: all processes stand still, and the time goes on."""
     with recording(home, site.url("/page-first")) as (process, _, address), opened(home) as database:

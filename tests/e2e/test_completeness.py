@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -18,6 +19,11 @@ from admin.demo.garden import GardenSite
 pytestmark = pytest.mark.browser
 
 SCROLLS = 40
+KINDS = ("/", "/gallery.html", "/journal.html", "/visit.html", "/film.html")
+"""Pages that ask for their parts in different ways; the others run with --slow."""
+URLS = [
+    url if urlsplit(url).path in KINDS else pytest.param(url, marks=pytest.mark.slow) for url in GardenSite.urls()
+]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +38,7 @@ def bare_browser(harvest: Harvest) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.mark.parametrize("url", GardenSite.urls())
+@pytest.mark.parametrize("url", URLS)
 def test_every_url_that_a_bare_browser_asks_for_is_in_the_index(
     url: str, harvest: Harvest, bare_browser: Browser
 ) -> None:

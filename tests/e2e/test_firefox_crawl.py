@@ -16,6 +16,7 @@ from admin.demo.garden import GardenSite
 from archive.warc.upkeep.check import check
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_pages_of_firefox_are_whole_and_nothing_else_is_recorded(garden: GardenSite, home: Path) -> None:
     redis_server()

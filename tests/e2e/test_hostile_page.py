@@ -143,9 +143,11 @@ def viewer_of(settings: Settings, key: TicketKey | None) -> Iterator[tuple[Runni
         yield running, roots[0], roots[1]
 
 
+@pytest.mark.parametrize("shown_by", ["guarded", pytest.param("free", marks=pytest.mark.slow)])
 def test_a_hostile_page_in_the_viewer_gets_nothing(
-    browser: Driven, settings: Settings, outside: Outside, tmp_path: Path
+    browser: Driven, settings: Settings, outside: Outside, tmp_path: Path, shown_by: str
 ) -> None:
+    """Both viewers run, the free one and the one that asks for tickets, and one of them shows the page."""
     tarball = player_tarball(tmp_path)
     chosen = settings.model_copy(update={"view": settings.view.model_copy(update={"player": str(tarball)})})
     with viewer_of(chosen, None) as (free, *_), viewer_of(chosen, KEY) as (guarded, own, others):
@@ -154,18 +156,18 @@ def test_a_hostile_page_in_the_viewer_gets_nothing(
         places = [f"http://{host}:{free.port}{secret}" for host in hosts]
         places += [f"http://127.0.0.1:{guarded.port}{root}{secret}" for root in ("", own)]
         keep_pages(settings, outside, places)
-        for viewer, root, root_of_other in ((free, "", ""), (guarded, own, others)):
-            open_page(browser, f"{viewer.address}{root_of_other}", "Other_one")
-            until(lambda: _evaluate(browser, "document.title") == "Other", what="the other page", within=60)
-            open_page(browser, f"{viewer.address}{root}", "news")
-            report = report_of(browser)
-            browser.evaluate(archived(browser, f"{SITE}/"), "void window.leave()")
-            open_page(browser, f"{viewer.address}{root_of_other}", "Other_one")
-            until(lambda: _evaluate(browser, "document.title") == "Other", what="the other page again", within=60)
-            check(report, f"news.localhost:{viewer.port}")
-            assert others not in json.dumps(report)
-            assert outside.datagrams() == 0
-            assert outside.wire.words() == b""
+        viewer, root, root_of_other = (guarded, own, others) if shown_by == "guarded" else (free, "", "")
+        open_page(browser, f"{viewer.address}{root_of_other}", "Other_one")
+        until(lambda: _evaluate(browser, "document.title") == "Other", what="the other page", within=60)
+        open_page(browser, f"{viewer.address}{root}", "news")
+        report = report_of(browser)
+        browser.evaluate(archived(browser, f"{SITE}/"), "void window.leave()")
+        open_page(browser, f"{viewer.address}{root_of_other}", "Other_one")
+        until(lambda: _evaluate(browser, "document.title") == "Other", what="the other page again", within=60)
+        check(report, f"news.localhost:{viewer.port}")
+        assert others not in json.dumps(report)
+        assert outside.datagrams() == 0
+        assert outside.wire.words() == b""
     if isinstance(browser, Chromium):
         hosts_asked = {each.split("/")[2] for each in browser.asked if each.startswith("http")}
         asked = {host for host in hosts_asked if host.endswith(f":{guarded.port}")}

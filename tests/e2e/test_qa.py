@@ -200,6 +200,7 @@ def test_a_page_that_was_captured_by_hand_is_judged_again(home: Path, few_causes
     assert f"{bad.score} points before, 100 after" in report
 
 
+@pytest.mark.slow
 def test_a_killed_session_goes_on_where_it_was(home: Path, few_causes: Crawled) -> None:
     few_causes.copy(home)
     settings: Settings = load({"home": str(home)}, environment={})
@@ -356,6 +357,7 @@ def judged_page(home: Path, url: str) -> QaPageView:
     return pages(home, json.loads(done.stdout)["id"])[url]
 
 
+@pytest.mark.slow
 def test_a_swapped_content_is_named_and_the_repaired_record_wins_in_replay(home: Path, bed: Crawled) -> None:
     url = bed.copy(home)
     hero, page = f"{url}/bed/hero.png", f"{url}/bed/"
@@ -378,6 +380,7 @@ def test_a_swapped_content_is_named_and_the_repaired_record_wins_in_replay(home:
     assert {row.page_id for row in new} == {damaged.page_id}
 
 
+@pytest.mark.slow
 def test_a_redirect_that_leads_another_way_in_replay_is_named(home: Path, bed: Crawled) -> None:
     url = bed.copy(home)
     old = f"{url}/old"
@@ -386,6 +389,7 @@ def test_a_redirect_that_leads_another_way_in_replay_is_named(home: Path, bed: C
     assert f"the capture went by {old} → {url}/new, and the replay by {old}" in redirect["words"]
 
 
+@pytest.mark.slow
 def test_what_the_replay_alone_has_wrong_is_named_with_its_cause(home: Path, bed: Crawled) -> None:
     url = bed.copy(home)
     page = f"{url}/bed/"

@@ -42,7 +42,7 @@ _HANGS = "<script src=/whole.js></script><script>if (!window.whole) for (;;) ;</
 _ASKS = """<script src=/whole.js></script><script>
 let n = 0;
 const ask = () => fetch("/never/" + n++).finally(ask);
-if (!window.whole) for (let i = 0; i < 8; i++) ask();
+if (!window.whole) for (let i = 0; i < 2; i++) ask();
 </script>"""
 PAGES = {
     "good": "<p>A good page.",
@@ -133,7 +133,9 @@ def kinds(page: QaPageView) -> set[str]:
     return {str(reason["kind"]) for reason in page.reasons}
 
 
+@pytest.mark.slow
 def test_pages_that_misbehave_in_replay_are_judged_in_time_and_named(home: Path, days: Crawled) -> None:
+    """The quick form is the end of `test_a_stop_ends_the_visit…`."""
     days.copy(home)
     done = run(home, "qa", "run", NAME, "--workers", "2", **BRIEF)
     found = judged(home)
@@ -156,7 +158,7 @@ def test_pages_that_are_large_are_judged_in_time(home: Path) -> None:
 
 
 @pytest.mark.parametrize("way", ["command", pytest.param("signal", marks=pytest.mark.slow)])
-def test_a_stop_ends_the_visit_of_a_page_that_hangs_and_the_session_goes_on_later(
+def test_a_stop_ends_the_visit_of_a_page_that_hangs_and_later_the_page_is_named(
     home: Path, days: Crawled, way: str
 ) -> None:
     url = days.copy(home)
@@ -188,14 +190,18 @@ def test_a_stop_ends_the_visit_of_a_page_that_hangs_and_the_session_goes_on_late
         if way == "command":
             with database.transaction(QA) as transaction:
                 sessions.resume(transaction, number)
-        briefer = environment(GHOSTFLEET_QA__PAGE_SECONDS="10", GHOSTFLEET_BROWSERS__LOAD_SECONDS="3")
+        with database.transaction(QA) as transaction:
+            restless = sessions.start(transaction, NewQaSession(collection=NAME, urls=[f"{url}/asks"])).id
+        briefer = environment(**{**BRIEF, "GHOSTFLEET_QA__PAGE_SECONDS": "8", "GHOSTFLEET_BROWSERS__LOAD_SECONDS": "3"})
         with subprocess.Popen(command, env=briefer, stderr=subprocess.DEVNULL) as process:
-            until(lambda: state(database, number) is QaState.DONE, what="all judgements", within=SECONDS, every=0.2)
+            for each in (number, restless):
+                until(lambda each=each: state(database, each) is QaState.DONE, what="an end", within=SECONDS)  # type: ignore[misc]
             process.send_signal(signal.SIGTERM)
             process.wait(60)
         after = judged(home, number)
         assert {name: after[name].judged for name in before} == before
         assert "hangs" in kinds(after["hangs"])
+        assert "missing-script" in kinds(judged(home, restless)["asks"])
 
 
 def browser_of(process: subprocess.Popen[bytes]) -> int:
@@ -257,6 +263,7 @@ def test_two_sessions_at_once_judge_moved_files_although_a_browser_is_killed(hom
         )
 
 
+@pytest.mark.slow
 def test_what_readers_missed_is_captured_by_a_repair_and_judged(home: Path, days: Crawled, tmp_path: Path) -> None:
     url = days.copy(home)
     with opened(home) as database:

@@ -137,6 +137,7 @@ def test_a_package_of_browsertrix_is_judged_by_its_own_pictures_and_texts(home: 
     assert reasons(found[f"{URL}lost"])[0] == ("missing-image", f"{URL}lost.png")
 
 
+@pytest.mark.slow
 def test_a_crawl_of_wget_is_judged_by_its_resources(home: Path, tmp_path: Path) -> None:
     wget = needs.program("wget", "it writes WARC files")
     bodies = {

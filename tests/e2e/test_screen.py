@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from support.archive.secret_search import files_with
 from support.processes.deaf_relay import DeafRelay
 from support.processes.waiting import until
@@ -236,11 +237,8 @@ def opened(
         )
         assert answer.status_code == 303, answer.text
         number = int(answer.headers["location"].split("/")[2])
-        context = chromium.new_context(base_url=admin.address, viewport={"width": 1500, "height": 1300})
-        context.set_default_timeout(60_000)
-        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=admin.address)
-        for name, value in client.cookies.items():
-            context.add_cookies([{"name": name, "value": value, "url": admin.address}])
+        context = logged_in(chromium, admin, client)
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=admin.address)
     context.add_init_script(script)
     page = context.new_page()
     page.goto(f"/capture/{number}/screen?url={tried.url('/')}")
@@ -251,6 +249,15 @@ def opened(
     )
     expect(page.locator("#screen canvas[data-pictures]")).to_have_count(1)
     return Person(page, tried), number
+
+
+def logged_in(chromium: Browser, admin: RunningSite, client: httpx.Client) -> BrowserContext:
+    """A context of a person's browser with the session of the client."""
+    context = chromium.new_context(base_url=admin.address, viewport={"width": 1500, "height": 1300})
+    context.set_default_timeout(60_000)
+    for name, value in client.cookies.items():
+        context.add_cookies([{"name": name, "value": value, "url": admin.address}])
+    return context
 
 
 def test_a_person_steers_the_browser(
@@ -536,16 +543,14 @@ def test_a_note_is_written_by_keys_and_an_open_browser_goes_to_a_page(
     page.context.close()
 
 
-def test_nobody_else_sees_the_browser(
-    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
-) -> None:
-    person, number = opened(chromium, admin, tried)
-    other, second = opened(chromium, admin, tried, Role.OPERATOR)
-    assert session_of(database, number).owner != session_of(database, second).owner
-    answer = other.page.goto(f"/capture/{number}/screen")
+def nobody_else_sees_the_browser(chromium: Browser, admin: RunningSite, number: int) -> None:
+    with admin.client(Role.OPERATOR) as client:
+        context = logged_in(chromium, admin, client)
+    other = context.new_page()
+    answer = other.goto(f"/capture/{number}/screen")
     assert answer is not None
     assert answer.status == 403
-    closed = other.page.evaluate(
+    closed = other.evaluate(
         """path => new Promise(done => {
           const socket = new WebSocket(path.replace(/^http/, 'ws'));
           socket.onclose = event => done(event.code);
@@ -554,8 +559,7 @@ def test_nobody_else_sees_the_browser(
         f"{admin.address}/capture/{number}/screen/live",
     )
     assert closed in (1006, 4403)
-    person.page.context.close()
-    other.page.context.close()
+    context.close()
 
 
 def test_a_killed_browser_is_started_again(
@@ -601,10 +605,11 @@ def test_a_connection_that_is_cut_comes_back_to_the_same_browser(
         person.page.context.close()
 
 
-def test_a_second_page_takes_the_browser_over_and_the_first_one_says_so(
+def test_a_second_page_of_the_owner_takes_the_browser_over_and_nobody_else_sees_it(
     chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
 ) -> None:
     person, number = opened(chromium, admin, tried)
+    nobody_else_sees_the_browser(chromium, admin, number)
     person.click(100, 25)
     person.page.keyboard.type("first")
     person.told("text", "first")

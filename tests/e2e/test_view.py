@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 SITE = "http://example.org"
 
 
-@pytest.fixture(params=["chromium", "firefox"])
+@pytest.fixture(params=["chromium", pytest.param("firefox", marks=pytest.mark.slow)])
 def browser(request: pytest.FixtureRequest) -> Iterator[Driven]:
     with running_chromium() if request.param == "chromium" else Firefox() as driven:
         yield driven

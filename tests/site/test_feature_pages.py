@@ -17,20 +17,14 @@ from support.processes.machine_needs import program, redis_server
 
 pytestmark = pytest.mark.browser
 
-FEW = (
-    "srcset-width",
+FEW = ("srcset-width", "shadow-closed", "nested-lazy-frames", "service-cache", "ranges")
+"""One page of some subjects, for the test that runs each time."""
+MORE = (
     "css-import",
-    "shadow-closed",
     "worker",
-    "nested-lazy-frames",
-    "service-cache",
-    "ranges",
     "redirects",
     "live-view",
     "pushed-pages",
-)
-"""One page of some subjects, for the tests that run each time."""
-MORE = (
     "lazy-picture",
     "frames",
     "codings-odd",

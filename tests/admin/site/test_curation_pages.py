@@ -128,13 +128,20 @@ def test_the_calendar_and_the_report_show_the_harvest(curator: httpx.Client) -> 
     assert curator.get("/reports/report.csv").text.splitlines()[1].startswith("2027-01,news,me,1,1,5")
 
 
+PAGES = (
+    *("/tray", "/permissions/1", "/permissions/1/edit", "/calendar?days=3", "/bulk-changes", CAPTURE),
+    f"/collections/{NAME}/description/edit",
+)
+ALIKE = (
+    *("/permissions", "/permissions/new", "/permissions/letters/default", "/reports"),
+    f"/collections/{NAME}/description",
+)
+"""These pages have the form or the table of another one, with other values."""
+
+
 @pytest.mark.browser
 @pytest.mark.timeout(300)
-def test_axe_finds_nothing_serious(site: RunningSite, curator: httpx.Client) -> None:
+@pytest.mark.parametrize("paths", [PAGES, pytest.param(ALIKE, marks=pytest.mark.slow)], ids=["all kinds", "alike"])
+def test_axe_finds_nothing_serious(site: RunningSite, curator: httpx.Client, paths: tuple[str, ...]) -> None:
     fill(curator)
-    paths = (
-        *("/tray", "/permissions", "/permissions/new", "/permissions/1", "/permissions/1/edit", "/calendar?days=3"),
-        *("/permissions/letters/default", "/bulk-changes", "/reports", CAPTURE),
-        *(f"/collections/{NAME}/description", f"/collections/{NAME}/description/edit"),
-    )
     assert serious_on_pages(site.address, curator, paths) == []

@@ -373,17 +373,23 @@ def test_a_reader_sees_no_forms_and_may_send_none(site: RunningSite, client: htt
 
 
 PAGES = (
-    *("/domains", "/domains/new", "/domains/upload", "/domains/tlds", "/domains/aliases", "/domains/crawler-traps"),
-    *("/domains/crawler-traps/new", "/domains/crawler-traps/1", "/domains/extended-fields", DOMAIN, f"{DOMAIN}/edit"),
-    *("/domains/extended-fields/new", "/domains/extended-fields/1", f"{DOMAIN}/alias", f"{DOMAIN}/owners"),
-    *(f"{DOMAIN}/crawler-traps", f"{DOMAIN}/passwords/new", f"{DOMAIN}/configurations/new", CONFIGURATION, SEEDS),
-    *(f"{DOMAIN}/seed-lists/new", f"{DOMAIN}/passwords/members"),
+    *("/domains", "/domains/upload", "/domains/crawler-traps/1", DOMAIN, f"{DOMAIN}/edit"),
+    *("/domains/extended-fields/1", f"{DOMAIN}/owners", CONFIGURATION, SEEDS, f"{DOMAIN}/passwords/members"),
 )
+ALIKE = (
+    *("/domains/new", "/domains/tlds", "/domains/aliases", "/domains/crawler-traps", "/domains/crawler-traps/new"),
+    *("/domains/extended-fields", "/domains/extended-fields/new", f"{DOMAIN}/alias", f"{DOMAIN}/crawler-traps"),
+    *(f"{DOMAIN}/passwords/new", f"{DOMAIN}/configurations/new", f"{DOMAIN}/seed-lists/new"),
+)
+"""These pages have the form, the table or the list of another one, with other values."""
 
 
 @pytest.mark.browser
 @pytest.mark.timeout(600)
-def test_axe_finds_nothing_serious_on_pages_of_domains(site: RunningSite, client: httpx.Client) -> None:
+@pytest.mark.parametrize("paths", [PAGES, pytest.param(ALIKE, marks=pytest.mark.slow)], ids=["all kinds", "alike"])
+def test_axe_finds_nothing_serious_on_pages_of_domains(
+    site: RunningSite, client: httpx.Client, paths: tuple[str, ...]
+) -> None:
     saved(client, "/domains/crawler-traps/new", name="list", text="/a/")
     saved(client, "/domains/extended-fields/new", entity="domain", name="dept", kind="text", position="0")
     saved(client, "/domains", name="example.net")
@@ -391,4 +397,4 @@ def test_axe_finds_nothing_serious_on_pages_of_domains(site: RunningSite, client
     values = {"name": "members", "url": "http://www.example.org/m/", "username": "reader", "password": "s3cret-word"}
     saved(client, f"{DOMAIN}/passwords/new", **values)
     saved(client, f"{DOMAIN}/configurations/new", **CONFIGURED, name="deep")
-    assert serious_on_pages(site.address, client, PAGES) == []
+    assert serious_on_pages(site.address, client, paths) == []

@@ -113,21 +113,21 @@ def test_what_is_in_use_is_not_deleted_and_the_page_says_where(client: httpx.Cli
 
 
 PATHS = (
-    *("/harvests", "/harvests/new", "/harvests/weekly news", "/harvests/weekly news/configurations"),
-    *("/harvests/weekly news/explain?domain=example.org", "/templates/default/users", "/templates/default/rename"),
-    *("/harvests/weekly news/preview", "/schedules", "/schedules/new", "/schedules/Mondays", "/templates"),
-    *("/templates/default", "/fleet", "/audit", "/settings"),
-    "/templates/default/scope?urls=http://example.org/a&seeds=http://example.org/",
+    *("/harvests/new", "/harvests/weekly news", "/harvests/weekly news/configurations"),
+    *("/harvests/weekly news/explain?domain=example.org", "/harvests/weekly news/preview", "/schedules/new"),
+    *("/templates/default", "/fleet", "/settings"),
 )
 """Other files of this folder check the pages of domains, jobs and people, the overview and the editor of templates."""
 ALIKE = (
-    *("/harvests/weekly news/edit", "/harvests/weekly news/copy", "/harvests/new?kind=snapshot"),
-    *("/schedules/Mondays/edit", "/templates/new"),
+    *("/harvests/weekly news/edit", "/harvests/weekly news/copy", "/harvests/new?kind=snapshot", "/harvests"),
+    *("/schedules/Mondays/edit", "/templates/new", "/templates/default/users", "/templates/default/rename"),
+    *("/schedules", "/schedules/Mondays", "/templates", "/audit"),
+    "/templates/default/scope?urls=http://example.org/a&seeds=http://example.org/",
 )
-"""These pages show the form of another one, with other values."""
+"""These pages have the form, the table or the list of another one, with other values."""
 
 
-@pytest.mark.parametrize("paths", [PATHS, pytest.param(ALIKE, marks=pytest.mark.slow)], ids=["all forms", "alike"])
+@pytest.mark.parametrize("paths", [PATHS, pytest.param(ALIKE, marks=pytest.mark.slow)], ids=["all kinds", "alike"])
 @pytest.mark.browser
 @pytest.mark.timeout(300)
 def test_axe_finds_nothing_serious_and_no_script_is_refused(

@@ -255,7 +255,7 @@ def test_an_address_is_told_from_words(text: str, expected: str | None) -> None:
 @pytest.mark.timeout(300)
 def test_axe_finds_nothing_serious(viewer: RunningViewer, client: httpx.Client) -> None:
     paths = [
-        *("/", "/c/news/", "/c/plain/", "/?q=hello", "/?q=nothing", "/player/"),
-        *(f"/c/news/url?url={PAGE}", "/c/news/url?url=http://example.org/*", f"/c/news/play?url={PAGE}&ts=2026"),
+        *("/", "/c/news/", "/?q=hello", "/player/"),
+        *(f"/c/news/url?url={PAGE}", f"/c/news/play?url={PAGE}&ts=2026"),
     ]
     assert serious_on_pages(viewer.address, client, paths, refused=["/c/none/"]) == []

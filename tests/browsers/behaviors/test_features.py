@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import batched
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from support.browsers.behavior_site import PAGES, Feature, FeatureSite
-from support.browsers.visits import Fleet
+from support.browsers.visits import Fleet, visited_together
 
 from browsers.ghosts.ghost import Ghost
 from browsers.visit import Visit, VisitOrder
@@ -33,9 +32,8 @@ QUICK = frozenset(
 )
 """Pages of each kind of behaviour; the others, which vary a kind, run with --slow."""
 assert set(FEATURES) > QUICK
-AT_ONCE = 3
 EACH = 6
-"""Pages of one test, which are visited three at a time: a visit mostly waits."""
+"""Pages of one test."""
 LIMITS: dict[str, Any] = {"page_seconds": 90, "load_seconds": 15, "close_seconds": 20, "sandbox": False}
 
 
@@ -68,8 +66,7 @@ def test_visits_fetch_what_stands_behind_the_features(
     ghost: Ghost, fleet: Fleet, site: FeatureSite, names: Sequence[str]
 ) -> None:
     orders = {name: fleet.order(site.url(f"/{name}.html")) for name in names}
-    with ThreadPoolExecutor(AT_ONCE) as threads:
-        visits = dict(zip(orders, threads.map(ghost.visit, orders.values()), strict=True))
+    visits = dict(zip(orders, visited_together(ghost, list(orders.values())), strict=True))
 
     wrong = {name: lacking(fleet, site, orders[name], visit) for name, visit in visits.items()}
     assert {name: lacks for name, lacks in wrong.items() if lacks} == {}

@@ -13,7 +13,6 @@ QUICK: Final = frozenset(
     (
         "test_a_visit_leaves_pictures_text_dom_and_links[firefox]",
         "test_a_visit_leaves_pictures_text_dom_and_links[playwright:chromium]",
-        "test_a_login_by_http_is_answered_and_not_recorded[firefox-basic]",
     )
 )
 """Tests that run with Firefox or Playwright in the normal suite too, by their names and parameters."""

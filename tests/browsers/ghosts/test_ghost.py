@@ -19,7 +19,7 @@ import pytest
 import trustme
 from PIL import Image
 from support.browsers.browser_engines import firefox
-from support.browsers.visits import CUT_SHORT, Fleet, document, page, redirect
+from support.browsers.visits import CUT_SHORT, Fleet, document, page, redirect, visited_together
 from support.origins.raw_origin import Close, Drip, RawOrigin, Send, Wait
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
@@ -224,6 +224,7 @@ def test_embeds_that_were_fetched_are_seen_and_others_are_links(fleet: Fleet, or
     assert origin.url("/small.png") in visit.fetched
 
 
+@pytest.mark.slow
 def test_scrolling_brings_what_loads_late(ghost: Ghost, fleet: Fleet, garden: GardenSite) -> None:
     gallery = ghost.visit(fleet.order("http://www.garden.test/gallery.html"))
     journal = ghost.visit(fleet.order("http://www.garden.test/journal.html"))
@@ -357,22 +358,22 @@ def test_no_other_authority_is_trusted(fleet: Fleet, garden: GardenSite) -> None
     assert garden.requests == []
 
 
-@pytest.mark.parametrize(
-    ("url", "code", "error"),
-    [
-        ("http://127.0.1.9:9/", -7, "unfetchable"),
-        ("http://127.0.1.9:4444/", -2, "refused"),
-        ("http://nowhere.invalid/", -6, "dns"),
-        pytest.param("https://nowhere.invalid/", -6, "dns", marks=pytest.mark.slow),
-    ],
-)
-def test_failures_of_the_site_have_heritrix_codes(ghost: Ghost, fleet: Fleet, url: str, code: int, error: str) -> None:
-    order = fleet.order(url)
+FAILURES = {
+    "http://127.0.1.9:9/": (-7, "unfetchable"),
+    "http://127.0.1.9:4444/": (-2, "refused"),
+    "http://nowhere.invalid/": (-6, "dns"),
+    "https://nowhere.invalid/": (-6, "dns"),
+}
 
-    visit = ghost.visit(order)
 
-    assert (visit.code, visit.error, visit.links, visit.fetched) == (code, error, (), ())
-    assert fleet.proxy.records(order.collection).kinds("resource") == []
+def test_failures_of_the_site_have_heritrix_codes(ghost: Ghost, fleet: Fleet) -> None:
+    orders = [fleet.order(url) for url in FAILURES]
+
+    visits = visited_together(ghost, orders)
+
+    for order, visit in zip(orders, visits, strict=True):
+        assert (visit.code, visit.error, visit.links, visit.fetched) == (*FAILURES[order.url], (), ()), order.url
+        assert fleet.proxy.records(order.collection).kinds("resource") == []
 
 
 def test_a_page_that_ends_short_is_a_failure(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
@@ -426,67 +427,65 @@ def test_a_page_that_goes_on_to_ever_new_addresses_is_left(ghost: Ghost, fleet: 
     assert MAX_CHAIN <= len(asked) < 2 * MAX_CHAIN
 
 
-@pytest.mark.parametrize(
-    ("step", "code", "content_type"),
-    [
-        (document(b"hello", "text/plain"), 200, "text/plain"),
-        pytest.param(document(PNG, "image/png"), 200, "image/png", marks=pytest.mark.slow),
-        (document(b"%PDF-1.4\n", "application/pdf"), 200, "application/pdf"),
-        pytest.param(document(b"PK" * 4000, "application/zip"), 200, "application/zip", marks=pytest.mark.slow),
-        pytest.param(document(b"<urlset/>", "application/xml"), 200, "application/xml", marks=pytest.mark.slow),
-        (Send(b"HTTP/1.1 204 No Content\r\n\r\n"), 204, ""),
-        (page("gone", status="404 Not Found"), 404, "text/html"),
-        (page("who?", status="401 No", headers='WWW-Authenticate: Basic realm="x"\r\n'), 401, "text/html"),
-        pytest.param(
-            page("busy", status="503 Busy", headers="Retry-After: 9\r\n"), 503, "text/html", marks=pytest.mark.slow
-        ),
-    ],
+DOCUMENTS = {
+    "/text": (document(b"hello", "text/plain"), 200, "text/plain"),
+    "/picture": (document(PNG, "image/png"), 200, "image/png"),
+    "/pdf": (document(b"%PDF-1.4\n", "application/pdf"), 200, "application/pdf"),
+    "/zip": (document(b"PK" * 4000, "application/zip"), 200, "application/zip"),
+    "/xml": (document(b"<urlset/>", "application/xml"), 200, "application/xml"),
+    "/nothing": (Send(b"HTTP/1.1 204 No Content\r\n\r\n"), 204, ""),
+    "/gone": (page("gone", status="404 Not Found"), 404, "text/html"),
+    "/who": (page("who?", status="401 No", headers='WWW-Authenticate: Basic realm="x"\r\n'), 401, "text/html"),
+    "/busy": (page("busy", status="503 Busy", headers="Retry-After: 9\r\n"), 503, "text/html"),
+}
+
+
+def test_documents_of_all_kinds_are_recorded_with_their_status(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
+    for path, (step, _, _) in DOCUMENTS.items():
+        origin.script(path, step)
+    orders = {path: fleet.order(origin.url(path)) for path in DOCUMENTS}
+
+    visits = dict(zip(orders, visited_together(ghost, list(orders.values())), strict=True))
+
+    for path, (_, code, content_type) in DOCUMENTS.items():
+        visit, order = visits[path], orders[path]
+        assert (visit.code, visit.content_type, visit.error) == (code, content_type, None), path
+        assert fleet.proxy.records(order.collection).of(order.url, "response"), path
+
+
+MISBEHAVING = (
+    "alert(1); confirm(2); prompt(3); print()",
+    "onbeforeunload = event => { event.preventDefault(); return 'stay' }",
+    "for (let i = 0; i < 20; i++) window.open('/pop' + i)",
+    "for (let i = 20; i--;) Object.assign(document.createElement('a'), {href: '/z' + i, download: 1}).click()",
+    "location.href = 'chrome://crash'",
+    'document.body.innerHTML += \'<iframe src="foo:bar"></iframe><iframe src="view-source:http://a/"></iframe>\'',
+    "new EventSource('/events')",
+    "window.close()",
 )
-def test_documents_of_all_kinds_are_recorded_with_their_status(
-    ghost: Ghost, fleet: Fleet, origin: RawOrigin, step: Send, code: int, content_type: str
-) -> None:
-    origin.script("/", step)
-    order = fleet.order(origin.url("/"))
-
-    visit = ghost.visit(order)
-
-    assert (visit.code, visit.content_type, visit.error) == (code, content_type, None)
-    assert fleet.proxy.records(order.collection).of(order.url, "response")
-
-
-@pytest.mark.parametrize(
-    "script",
-    [
-        "alert(1); confirm(2); prompt(3); print()",
-        "onbeforeunload = event => { event.preventDefault(); return 'stay' }",
-        "for (let i = 0; i < 20; i++) window.open('/pop' + i)",
-        "for (let i = 20; i--;) Object.assign(document.createElement('a'), {href: '/z' + i, download: 1}).click()",
-        pytest.param("location.href = 'file:///etc/passwd'", marks=pytest.mark.slow),
-        "location.href = 'chrome://crash'",
-        pytest.param("location.href = 'mailto:a@b.test'", marks=pytest.mark.slow),
-        'document.body.innerHTML += \'<iframe src="foo:bar"></iframe><iframe src="view-source:http://a/"></iframe>\'',
-        pytest.param(
-            "navigator.geolocation.getCurrentPosition(() => {}); Notification.requestPermission()",
-            marks=pytest.mark.slow,
-        ),
-        "new EventSource('/events')",
-        pytest.param("new WebSocket('ws://' + location.host + '/socket')", marks=pytest.mark.slow),
-        "window.close()",
-        pytest.param("throw new Error('x')", marks=pytest.mark.slow),
-    ],
+ALIKE = (
+    "location.href = 'file:///etc/passwd'",
+    "location.href = 'mailto:a@b.test'",
+    "navigator.geolocation.getCurrentPosition(() => {}); Notification.requestPermission()",
+    "new WebSocket('ws://' + location.host + '/socket')",
+    "throw new Error('x')",
 )
+
+
+@pytest.mark.parametrize("scripts", [MISBEHAVING, pytest.param(ALIKE, marks=pytest.mark.slow)], ids=["all", "alike"])
 def test_pages_that_misbehave_are_visited_all_the_same(
-    ghost: Ghost, fleet: Fleet, origin: RawOrigin, script: str
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin, scripts: tuple[str, ...]
 ) -> None:
-    origin.script("/", page(f"<a href=/x>x</a><script>{script}</script>"))
+    for number, script in enumerate(scripts):
+        origin.script(f"/{number}", page(f"<a href=/x>x</a><script>{script}</script>"))
     origin.script(
         "/events", Send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"), Drip(b"\n" * 50, 0.05)
     )
 
-    visit = ghost.visit(fleet.order(origin.url("/")))
+    visits = visited_together(ghost, [fleet.order(origin.url(f"/{number}")) for number in range(len(scripts))])
 
-    assert visit.code == 200
-    assert urls(visit) == [origin.url("/x")]
+    for script, visit in zip(scripts, visits, strict=True):
+        assert (visit.code, urls(visit)) == (200, [origin.url("/x")]), script
 
 
 @pytest.mark.parametrize(
@@ -650,6 +649,7 @@ def test_folders_of_dead_processes_are_swept(fleet: Fleet, origin: RawOrigin) ->
     assert not dead.exists()
 
 
+@pytest.mark.slow
 def test_a_proxy_that_dies_mid_page_is_our_fault(tmp_path: Path, origin: RawOrigin) -> None:
     _stalling(origin)
     with RunningProxy(tmp_path / "home") as proxy:

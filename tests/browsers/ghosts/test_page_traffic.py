@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import pytest
-from support.browsers.visits import Fleet, document, page
+from support.browsers.visits import Fleet, document, page, visited_together
 from support.origins.raw_origin import RawOrigin, Send, Step
 
 from browsers.ghosts.ghost import Ghost
@@ -53,55 +53,49 @@ UNAUTHORIZED = Send(
 )
 
 
-@pytest.mark.parametrize(
-    ("body", "asked"),
-    [
-        ("<script>new SharedWorker('/shared.js')</script>", ["/shared.js", "/by-worker"]),
-        pytest.param("<script>new Worker('/worker.js')</script>", ["/worker.js", "/by-worker"], marks=pytest.mark.slow),
-        ("<script>navigator.serviceWorker.register('/sw.js')</script>", ["/sw.js", "/by-worker"]),
-        ("<script>fetch('/post', {method: 'POST', body: 'x', keepalive: true})</script>", ["/post"]),
-        pytest.param("<script>navigator.sendBeacon('/post', 'x')</script>", ["/post"], marks=pytest.mark.slow),
-        pytest.param("<a id=a href=/x ping=/post>x</a>", [], marks=pytest.mark.slow),
-        pytest.param("<img src=/secret>", ["/secret"], marks=pytest.mark.slow),
-        pytest.param("<script>fetch('/secret')</script>", ["/secret"], marks=pytest.mark.slow),
-        ("<iframe src=/secret></iframe>", ["/secret"]),
-        pytest.param("<script>fetch('/data').then(r => 0)</script>", ["/data"], marks=pytest.mark.slow),
-        ("<link rel=prefetch href=/data><link rel=preload as=fetch href=/data>", ["/data"]),
-        pytest.param("<video src=/data></video>", ["/data"], marks=pytest.mark.slow),
-        ("<script>fetch('/data', {signal: AbortSignal.timeout(1)}).catch(() => {})</script>", []),
-        (
-            "<script>const f = document.createElement('iframe'); f.src = '/data'; document.body.append(f);"
-            "setTimeout(() => f.remove(), 20)</script>",
-            [],
-        ),
-        pytest.param("<object data=/data></object><embed src=/data type=text/html>", ["/data"], marks=pytest.mark.slow),
-        ("<script type=module>import('/worker.js')</script>", ["/worker.js", "/by-worker"]),
-    ],
-)
+BODIES: Final = {
+    "<script>new SharedWorker('/shared.js')</script>": ["/shared.js", "/by-worker"],
+    "<script>navigator.serviceWorker.register('/sw.js')</script>": ["/sw.js", "/by-worker"],
+    "<script>fetch('/post', {method: 'POST', body: 'x', keepalive: true})</script>": ["/post"],
+    "<iframe src=/secret></iframe>": ["/secret"],
+    "<link rel=prefetch href=/data><link rel=preload as=fetch href=/data>": ["/data"],
+    "<script>fetch('/data', {signal: AbortSignal.timeout(1)}).catch(() => {})</script>": [],
+    "<script>const f = document.createElement('iframe'); f.src = '/data'; document.body.append(f);"
+    "setTimeout(() => f.remove(), 20)</script>": [],
+    "<script type=module>import('/worker.js')</script>": ["/worker.js", "/by-worker"],
+}
+ALIKE: Final = {
+    "<script>new Worker('/worker.js')</script>": ["/worker.js", "/by-worker"],
+    "<script>navigator.sendBeacon('/post', 'x')</script>": ["/post"],
+    "<a id=a href=/x ping=/post>x</a>": [],
+    "<img src=/secret>": ["/secret"],
+    "<script>fetch('/secret')</script>": ["/secret"],
+    "<script>fetch('/data').then(r => 0)</script>": ["/data"],
+    "<video src=/data></video>": ["/data"],
+    "<object data=/data></object><embed src=/data type=text/html>": ["/data"],
+}
+"""Requests whose kinds differ little from others."""
+
+
+@pytest.mark.parametrize("bodies", [BODIES, pytest.param(ALIKE, marks=pytest.mark.slow)], ids=["all kinds", "alike"])
 def test_a_page_settles_whatever_kind_its_requests_have(
-    ghost: Ghost,
-    fleet: Fleet,
-    origin: RawOrigin,
-    body: str,
-    asked: list[str],
-    engine: str,
-    request: pytest.FixtureRequest,
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin, bodies: Mapping[str, list[str]], engine: str
 ) -> None:
-    if engine == "firefox" and any(word in body for word in UNREPORTED):
-        request.applymarker(pytest.mark.xfail(reason="Firefox does not report these requests", strict=True))
-    origin.script("/", page(f"<p>A text{body}"))
+    told = [body for body in bodies if engine != "firefox" or not any(word in body for word in UNREPORTED)]
+    for number, body in enumerate(told):
+        origin.script(f"/{number}", page(f"<p>A text{body}"))
     answers: dict[str, Step] = {**WORKERS, "/secret": UNAUTHORIZED}
     for path in ("/by-worker", "/post", "/data"):
         answers[path] = document(b"x" * 3000, "text/plain")
     for path, answer in answers.items():
         origin.script(path, answer)
-    order = fleet.order(origin.url("/"))
+    orders = [fleet.order(origin.url(f"/{number}")) for number in range(len(told))]
 
-    visit = ghost.visit(order)
+    visits = visited_together(ghost, orders)
 
-    assert visit.code == 200
-    assert visit.annotations == ()
-    urls = page_info(fleet, order.collection, order.url)["urls"]
-    without_bodies = {url.partition("?__wb_method=")[0] for url in urls}
-    assert without_bodies >= {order.url, *map(origin.url, asked)}
-    assert fleet.proxy.records(order.collection).of(order.url, "response")
+    for body, order, visit in zip(told, orders, visits, strict=True):
+        assert (visit.code, visit.annotations) == (200, ()), body
+        urls = page_info(fleet, order.collection, order.url)["urls"]
+        without_bodies = {url.partition("?__wb_method=")[0] for url in urls}
+        assert without_bodies >= {order.url, *map(origin.url, bodies[body])}, body
+        assert fleet.proxy.records(order.collection).of(order.url, "response"), body

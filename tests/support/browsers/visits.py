@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -10,8 +12,9 @@ from typing import Any, Self
 
 from archive.settings.load import Settings, load
 from browsers.engines.choice import ProxyTrust, proxy_trust
+from browsers.ghosts.ghost import Ghost
 from browsers.proxying.control_client import Control, read_token
-from browsers.visit import VisitOrder
+from browsers.visit import Visit, VisitOrder
 from support.origins.raw_origin import Close, Send
 from support.proxy.running_proxy import RunningProxy
 
@@ -64,6 +67,16 @@ class EngineFleet(Fleet):
     def settings(self, **browsers: Any) -> Settings:
         """Settings of a visitor with the engine, unless another one is given."""
         return super().settings(**{"engine": self._engine, **browsers})
+
+
+AT_ONCE = 3
+"""Visits of `visited_together` at a time: a visit mostly waits."""
+
+
+def visited_together(ghost: Ghost, orders: Sequence[VisitOrder]) -> list[Visit]:
+    """Visit the pages, a few at a time, and return the visits in the order of the orders."""
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        return list(threads.map(ghost.visit, orders))
 
 
 def page(body: str, *, head: str = "", status: str = "200 OK", headers: str = "") -> Send:

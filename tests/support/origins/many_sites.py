@@ -7,16 +7,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Final, Self
 
-SLOW_SECONDS: Final = 1.0
+SLOW_SECONDS: Final = 3.0
+AT_ONCE: Final = 4
+"""Pages of a slow host that come at once, so that a job soon has some objects."""
 
 
 class ManySites:
     """Serves one page for each host, and `pages` pages for hosts whose names have `slow`.
 
-    The pages of such a host are slow until `hurry` is called, so that a job lasts as long as a test needs.
+    Most pages of such a host are slow until `hurry` is called, so that a job lasts as long as a test needs.
     """
 
-    def __init__(self, pages: int = 40) -> None:
+    def __init__(self, pages: int = 16) -> None:
         sites = self
         self._hurrying = threading.Event()
         self.pages = pages
@@ -71,7 +73,9 @@ class ManySites:
         self.count += 1
         links = ""
         if "slow" in host:
-            self._hurrying.wait(SLOW_SECONDS)
+            number = asked.path.rpartition("/")[2]
+            if number.isdecimal() and int(number) >= AT_ONCE:
+                self._hurrying.wait(SLOW_SECONDS)
             links = "".join(f'<a href="/page/{number}">{number}</a> ' for number in range(self.pages))
         text = f"<!doctype html><title>{host}</title><h1>This is {host}</h1><p>{asked.path}</p>{links}"
         self._send(asked, 200, "text/html; charset=utf-8", text.encode())
