@@ -14,7 +14,7 @@ from admin.models.errors import NotFound, UseCaseError
 from admin.models.transaction import Right, Transaction
 from admin.web.files import download as file_for_download
 from admin.web.files import sent_file
-from admin.web.forms import Form
+from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, read, reading, saving, site, transaction, with_large_files
 
 BLUEPRINT: Final = Blueprint("queue_files", __name__, url_prefix="/crawls/<name>/queues")
