@@ -164,7 +164,9 @@ class Frontier(LeaseQueue):
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
-            if stored:
+            if not stored:
+                self._store.finish_drop()
+            else:
                 check_shards(self.job.name, self._store.shards(), self._settings.shards)
             job = self._resumable(stored, asked) if stored else None
             self._use(job or asked)

@@ -662,6 +662,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
         text = f"a further shard of {self._store.root}"
         for shard in self.shards[1:]:
             store, is_open = shard.store, False
+            store.finish_drop()
             while not is_open:
                 with store.guarded():
                     stored = store.client.get(store.root)

@@ -126,6 +126,7 @@ RENDERS: Final = "=renders"
 _CHUNK: Final = 1000
 MOST_SCANNED: Final = BUCKETS
 """The number of keys in Redis up to which a scan finds the sets of a job sooner than their names do."""
+_DROPPING: Final = "dropping"
 _RUN: Final = re.compile(r".+-\d{14}", re.DOTALL)
 """The name of a job's run ends with the time at which the run began."""
 _TRIES: Final = 3
@@ -262,7 +263,9 @@ class Store:
             raise FrontierUnavailable(f"Redis at {self._address}: {type(error).__name__}: {reason}") from error
 
     def drop(self) -> None:
-        """Unlink all keys of the job, and those of its renders."""
+        """Unlink all keys of the job, and those of its renders. `finish_drop` goes on with a drop that was killed."""
+        with self.guarded():
+            self.client.set(self.key(_DROPPING), 1)
         if not self.job.endswith(RENDERS) and self.has_renders():
             self.renders().drop()
         with self.guarded():
@@ -276,10 +279,19 @@ class Store:
             queues = (self.key(f"q:{host.decode()}") for host in hosts)
             filtered = None if self.job.endswith(RENDERS) else bloom_filter(self.seen)
             blocks = (self.key(f"bloom:{block}") for block in range(filtered.blocks if filtered else 0))
-            for chunk in batched(chain((self.root, *map(self.key, _NAMES)), queues, self._sets(), blocks), _CHUNK):
+            # Workers look for the root, so it goes first. The names go last: a second drop finds the hosts in them.
+            for chunk in batched(chain((self.root,), queues, self._sets(), blocks, map(self.key, _NAMES)), _CHUNK):
                 self.client.unlink(*chunk)
             self.client.srem(_jobs_key(self.shard), self.job)
             self.client.hdel(_shards_key(self.shard), self.job)
+            self.client.unlink(self.key(_DROPPING))
+
+    def finish_drop(self) -> None:
+        """Unlink what a drop that was killed has left of an earlier job of this name, such as its seen URLs."""
+        with self.guarded():
+            is_left = self.client.exists(self.key(_DROPPING))
+        if is_left:
+            self.drop()
 
     def _sets(self) -> Iterator[bytes | str]:
         """Yield the keys of all sets of URLs and of prefixes that the job may have.

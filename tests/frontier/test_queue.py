@@ -621,6 +621,17 @@ def test_forgetting_a_job_leaves_nothing_of_it(
     assert other.reports.progress().queued == 1
 
 
+def test_a_job_begins_without_what_a_killed_drop_has_left(bench: Bench, links: Links) -> None:
+    assert isinstance(bench.frontier().add(links("http://a.example/"))[0], Accepted)
+    bench.client.set(bench.key("dropping"), 1)
+    bench.client.unlink(bench.key("")[:-1])  # the drop begins with this key
+    again = bench.frontier()
+    assert isinstance(again.add(links("http://a.example/"))[0], Accepted)
+    assert again.reports.progress().queued == 2
+    again.forget()
+    assert list(bench.client.scan_iter("gf:{main}:spring*")) == []
+
+
 # -- seeds
 
 

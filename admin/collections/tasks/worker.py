@@ -49,11 +49,11 @@ type _Imported = Callable[[str, TaskOrder, TaskResult], None]
 
 
 class _Lane(Enum):
-    """Tasks are carried out in two lanes, so that a small import does not wait for a large one."""
+    """Tasks are carried out in two lanes, so that small imports and work on queues do not wait for a package."""
 
     ALL = ".lock"
     SMALL = ".lock-small"
-    """Imports of small files only."""
+    """Imports of small files, and work on queues."""
 
 
 class TaskWorker:
@@ -99,7 +99,7 @@ class TaskWorker:
                 return
             if lane is _Lane.SMALL:
                 for task in tasks:
-                    if task.input_bytes <= _SMALL_BYTES and task.result() is None and not self._stops.is_set():
+                    if _is_small(task) and task.result() is None and not self._stops.is_set():
                         self._carry_out(task)
                 return
             remove_leftovers(self._settings, time.time() - _DRAFT_SECONDS)
@@ -177,6 +177,11 @@ class TaskWorker:
         """Yield whether this site is the one that works in a lane until the end of the block."""
         with lock_or_not(self._settings.home / FOLDER / lane.value) as is_held:
             yield is_held
+
+
+def _is_small(task: TaskFolder) -> bool:
+    order = task.order()
+    return task.input_bytes <= _SMALL_BYTES or (order is not None and order.kind.is_of_queues)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -18,12 +18,14 @@ from support.processes.waiting import until
 from support.stores.real_frontier import Bench
 from support.web.site_server import RunningSite, running_site, send_form
 
+from admin.collections.tasks.task_folder import FOLDER
 from admin.jobs.control.rebuild import rebuild
 from admin.jobs.control.steering import find
 from admin.jobs.runs import Run, locked, resume_or_create
 from admin.models.database import Database
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
+from archive.file_lock import lock_or_not
 from archive.settings import FrontierSettings
 from archive.settings.load import Settings, load
 from frontier.definition.job import Profile
@@ -156,9 +158,12 @@ def test_lost_queues_are_rebuilt_by_the_page_with_a_printed_account(world: World
             assert (refused.status_code, "is running" in refused.text) == (422, True)
     asked = send_form(operator, page, f"{page}/rebuild", anew="on")
     assert (asked.status_code, "Drop the queues that Redis has" in asked.text) == (200, True)
-    told = send_form(operator, page, f"{page}/rebuild", anew="on", confirmed="yes", reason="Redis was lost")
-    assert (told.status_code, told.headers["Location"]) == (303, page)
-    made = _ended(operator, run)
+    (world.settings.home / FOLDER).mkdir()
+    with lock_or_not(world.settings.home / FOLDER / ".lock") as is_held:  # as if a package was being written
+        assert is_held
+        told = send_form(operator, page, f"{page}/rebuild", anew="on", confirmed="yes", reason="Redis was lost")
+        assert (told.status_code, told.headers["Location"]) == (303, page)
+        made = _ended(operator, run)
     assert (made["state"], made["switches"]) == ("done", ["anew"]), made
     assert made["account"][0].split(None, 2)[2].startswith("1: 1 of crawl.log")
     assert "1 after temporary failures" in made["account"][2]
