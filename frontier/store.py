@@ -13,7 +13,8 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 | `gf:{SHARD}:=shards` | hash | job to the number of its shards; jobs with one shard have no field (`shards`) |
 | `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
 `unseen`, which grows when workers must forget their links; `waking`, the place of wake.lua after an edit of limits; \
-of a job with several shards `others`, the counts of the other shards, `broken` attempts to end the job, and the last step of the `turns` of \
+of a job with several shards `others`, the counts of the other shards, `broken` attempts to end the job, and the \
+last step of the `turns` of \
 groups; `seeding` while seeds are still read, and how many seeds of the file have their prefixes stored and are marked \
 as seen (`scoped`), and are queued (`seeded`) |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
