@@ -187,6 +187,8 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     for key, value in second.items():
         if isinstance(value, dict) and isinstance(merged.get(key), dict):
             value = {**merged[key], **value}
+        elif key.endswith(("+", "-")):
+            value = [*merged.get(key, ()), *value]
         merged[key] = value
     return merged
 
