@@ -12,8 +12,9 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 | `gf:{SHARD}:=jobs` | set | names of all jobs |
 | `gf:{SHARD}:=shards` | hash | job to the number of its shards; jobs with one shard have no field (`shards`) |
 | `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock, \
-`unseen` URLs that are no longer seen; `waking`, the place of wake.lua after an edit of limits; of a job with several \
-shards `others`, the counts of the other shards, `broken` attempts to end the job, and the last step of the `turns` of \
+`unseen`, which grows when workers must forget their links; `waking`, the place of wake.lua after an edit of limits; \
+of a job with several shards `others`, the counts of the other shards, `broken` attempts to end the job, and the \
+last step of the `turns` of \
 groups; `seeding` while seeds are still read, and how many seeds of the file have their prefixes stored and are marked \
 as seen (`scoped`), and are queued (`seeded`) |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
@@ -39,7 +40,8 @@ those of seeds and of the targets of their redirects |
 | `…:JOB:forgotten` | set | ids of URLs that are new again, though the Bloom filter has them |
 | `…:JOB:prefix:NNNN` | set | SURT prefixes of the seeds as numbers of eight bytes, which Redis packs as integer sets |
 | `…:JOB:seeds` `…:scope` | hash, list | report of each seed; changes of the scope of the running job: `+` for \
-more prefixes, and patterns that operators reject, each behind a `!`, and a `=` for each edit of the profile |
+more prefixes, and patterns that operators reject, each behind a `!`, and for each edit of the profile a `=`, or \
+`=scope` when the scope was edited |
 | `…:JOB:edits` | list | edits of the profile as JSON |
 | `…:JOB:used` `…:spent` | hash | by owner of a quota (job, domain, host or seed) and name: the amounts by kind; the \
 reason of each owner that has reached a quota; of a job with several shards also `+KIND`, the amounts in the others |

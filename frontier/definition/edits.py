@@ -63,6 +63,11 @@ class ProfileEdit:
     """Of a long list, the number of the first line in `before` and `after`, from 1: these have the changed lines, with
     one line before and one behind them. 0 when they have the whole value."""
 
+    @property
+    def place(self) -> str:
+        """Return the key, and the line of a long list, for people."""
+        return f"{self.key} from line {self.line}" if self.line else self.key
+
     def packed(self) -> str:
         """Return the edit as JSON."""
         return compact_json(

@@ -1,9 +1,9 @@
 -- Add the links of a page and count those that are rejected, in one step. ARGV: the stamp of the caller's memory of links
 -- if the caller left out links that it knows, else ''; the number of arguments for add.lua; these arguments; and the
 -- arguments for reject.lua, without the links that add.lua finds to be seen.
--- Returns the stamp, and the answers of add.lua. The stamp changes when the job is opened, and when URLs are no longer
--- seen (forget.lua). Returns the stamp alone and changes nothing when the caller has another one. Returns '' and changes
--- nothing in the cases of add.lua.
+-- Returns the stamp, and the answers of add.lua. The stamp changes when the job is opened, when URLs are no longer seen
+-- (forget.lua), and when the scope was edited (amend.lua). Returns the stamp alone and changes nothing when the caller has
+-- another one. Returns '' and changes nothing in the cases of add.lua.
 
 local state = call('HMGET', own.state, 'opened', 'unseen')
 if not state[1] then return 'gone' end

@@ -96,18 +96,19 @@ def test_a_queued_url_that_edited_rules_reject_ends_and_is_counted_with_its_rule
     frontier = bench.frontier("http://a.test/", profile=PLAIN)
     worker = bench.again(frontier)
     page = [Candidate(f"http://{host}.test/{number}", "L", depth=1) for host in "ab" for number in range(3)]
+    page.append(Candidate("http://c.test/far", "L", depth=1))
     worker.add(page)
-    assert [each.reason for each in worker.add(page) if isinstance(each, Rejected)] == ["seen"] * 6
+    assert [each.reason for each in worker.add(page) if isinstance(each, Rejected)] == ["seen"] * 7
     rule = "REJECT SurtPrefixed http://(test,b,"
-    frontier.edit({"rules+": [rule], "hops": 4}, by="mia")
+    frontier.edit({"rules+": [rule], "sheets+": ["c.test hops=0"]}, by="mia")
     (link,) = worker.add([Candidate("http://b.test/new", "L", depth=1)])
     assert isinstance(link, Rejected), "the answer to the links tells of the edit, before any claim"
     visited, out = _crawled(worker)
     assert sorted(visited) == ["http://a.test/", *(f"http://a.test/{number}" for number in range(3))]
-    assert sorted(lease.url for lease, _ in out) == [f"http://b.test/{number}" for number in range(3)]
-    assert {each.rule for _, each in out} == {f"rule 1: {rule}"}
+    assert sorted(lease.url for lease, _ in out) == [*(f"http://b.test/{n}" for n in range(3)), "http://c.test/far"]
+    assert {each.rule for _, each in out} == {f"rule 1: {rule}", "hops 0"}
     progress = frontier.reports.progress()
-    assert (progress.done, progress.excluded, progress.queued, progress.codes[-5000]) == (4, 3, 0, 3)
+    assert (progress.done, progress.excluded, progress.queued, progress.codes[-5000]) == (4, 4, 0, 4)
     kept = [each for each in frontier.reports.rejected() if each.rule == f"rule 1: {rule}"]
     assert len(kept) == 4
 

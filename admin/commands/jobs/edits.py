@@ -114,8 +114,7 @@ def _print(found: Iterable[ProfileEdit], *, as_json: bool) -> None:
     from archive.dates import iso_second
 
     for each in found:
-        key = f"{each.key} from line {each.line}" if each.line else each.key
-        text = f"{iso_second(each.time)} {each.by or '-'} {key}: {_shown(each.before)} -> {_shown(each.after)}"
+        text = f"{iso_second(each.time)} {each.by or '-'} {each.place}: {_shown(each.before)} -> {_shown(each.after)}"
         click.echo(json.dumps(asdict(each), ensure_ascii=False) if as_json else text)
 
 
@@ -188,6 +187,8 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     for key, value in second.items():
         if isinstance(value, dict) and isinstance(merged.get(key), dict):
             value = {**merged[key], **value}
+        elif key.endswith(("+", "-")):
+            value = [*merged.get(key, ()), *value]
         merged[key] = value
     return merged
 

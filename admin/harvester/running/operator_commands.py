@@ -126,7 +126,7 @@ def _done(verb: Verb, command: PendingCommand, frontier: Frontier, lists: Path |
         case Verb.EDIT_PROFILE:
             values = arguments["values"] if lists is None else with_lists_in(arguments["values"], lists)
             edits = frontier.edit(values, by=command.by, lists=lists)
-            changes = [f"{each.key}: {_value(each.before)} → {_value(each.after)}" for each in edits]
+            changes = [f"{each.place}: {_value(each.before)} → {_value(each.after)}" for each in edits]
             return "; ".join(changes) or "the profile has these values already"
         case Verb.QUEUE_URLS:
             priority = Priority[str(arguments["priority"]).upper()]

@@ -330,7 +330,8 @@ def edit(target: FoundJob, frontier: Frontier, values: Mapping[str, Any]) -> lis
     """Change keys of a job's profile, nested as in a profile file. Return the edits. Raises JobError."""
     edits = frontier.edit(values, by=login_name(), lists=target.settings.home / LIST_FOLDER)
     for each in edits:
-        _note(target, "edit", {"key": each.key, "from": each.before, "to": each.after}, "set")
+        line = {"line": each.line} if each.line else {}
+        _note(target, "edit", {"key": each.key, **line, "from": each.before, "to": each.after}, "set")
     return edits
 
 

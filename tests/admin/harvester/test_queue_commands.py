@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +21,7 @@ from admin.harvests.dispatch.steering import Verb
 from admin.models.job_tables import JobStatus
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings
-from frontier.definition.edits import ProfileEdit
+from frontier.definition.edits import ProfileEdit, with_list_names
 from frontier.definition.job import Profile, RevisitRules
 from frontier.definition.scope import Candidate
 from frontier.lease import Lease
@@ -89,6 +90,23 @@ def test_an_edit_tells_its_change_and_a_bad_one_changes_nothing(frontier: Fronti
     limits = carry_out(PendingCommand(1, Verb.SET_LIMITS, {"limits": {"urls": 9}}, "ben"), frontier)
     assert limits.answer is not None
     assert len(limits.answer["edits"]) == 1
+
+
+def test_rules_of_an_edit_name_files_of_the_home_alone(frontier: Frontier, tmp_path: Path) -> None:
+    (tmp_path / "traps.txt").write_text("org,example)/trap\n")
+
+    def given(line: str) -> CommandOutcome:
+        return carry_out(
+            PendingCommand(1, Verb.EDIT_PROFILE, {"values": {"rules+": line}}, "mia"), frontier, lists=tmp_path
+        )
+
+    assert "names a file outside of" in given("REJECT WatchedFileSurtPrefixed /etc/passwd").text
+    assert "can't be read" in given("REJECT SurtListFile gone.txt").text
+    done = given("REJECT SurtListFile traps.txt")
+    assert done.answer is not None
+    (edit,) = (ProfileEdit.unpacked(each) for each in done.answer["edits"])
+    assert edit.after == [f"REJECT SurtListFile {tmp_path}/traps.txt"]
+    assert with_list_names(edit).after == ["REJECT SurtListFile traps.txt"]
 
 
 def test_the_history_of_a_url_has_its_reason(bench: Bench, settings: Settings) -> None:

@@ -191,9 +191,11 @@ def test_a_running_job_is_edited_and_its_edits_are_a_patch(home: Path, site: Cha
     site.hold("/1")
     with ChainSite(30) as other, _crawl(home, site.url, other.url) as crawl:
         _asked(site, "/1")
+        rules = tmp_path / "rules.yaml"
+        rules.write_text(f"rules:\n  - REJECT MatchesRegex {other.url}.*\n", "utf-8")
         told = _job(
             home, "edit", JOB, "politeness.min_delay_seconds=0.5", "quotas+=host urls=3", "robots=obey",
-            f"rules+=REJECT MatchesRegex {other.url}.*",
+            "rules+=REJECT OnDomains gone.test", "--file", str(rules),
         )  # fmt: skip
         assert told.returncode == 0, told.stderr
         assert "politeness.min_delay_seconds: 0.0 -> 0.5" in told.stdout
