@@ -17,7 +17,7 @@ from support.stores.real_frontier import Bench
 
 from archive.settings import FrontierSettings
 from archive.settings.values.cluster_url import is_cluster
-from frontier.definition.job import Profile
+from frontier.definition.job import PolitenessOverrides, Profile
 from frontier.definition.scope import Accepted, Candidate
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import LeaseEnding, Step, VisitOutcome, next_step
@@ -121,7 +121,8 @@ class FrontierMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.bench.client.flushall()
-        profile = Profile(scope="any", groups=self.groups)
+        sessions = PolitenessOverrides(session_budget=3 if self.groups else None)
+        profile = Profile(scope="any", groups=self.groups, politeness=sessions)
         self.frontier = self.bench.frontier("http://a.example/seed", settings=RULES, profile=profile)
         self.model = Model(group=GROUPED if self.groups else set())
         self._accept("http://a.example/seed", 0)
@@ -326,7 +327,9 @@ def test_every_url_is_in_exactly_one_state_through_everything(bench: Bench) -> N
 
 
 @pytest.mark.timeout(LONGEST)
-def test_every_url_is_in_exactly_one_state_with_queue_groups(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_url_is_in_exactly_one_state_with_groups_and_sessions(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(FrontierMachine, "groups", ("pair a.example,b.example parallel=1",))
     explore(bench, 40, 40)
 
