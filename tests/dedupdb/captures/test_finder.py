@@ -30,26 +30,6 @@ from dedupdb.captures.schema import reading
 ROWS = 100_000
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with PostgresServer() as server:
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'index.db'}"
-    server: PostgresServer = request.getfixturevalue("postgres")
-    return server.url(f"t{uuid.uuid4().hex}")
-
-
-@pytest.fixture
-def captures(database_url: str) -> Iterator[Captures]:
-    with Captures(database_url) as index:
-        yield index
-
-
 @pytest.fixture
 def finder(captures: Captures, database_url: str) -> Iterator[Finder]:
     with open_read_only(database_url) as engine:

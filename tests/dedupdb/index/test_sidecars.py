@@ -247,7 +247,7 @@ NAMES = st.sampled_from(
 
 
 @given(st.dictionaries(NAMES, VALUES, max_size=4))
-@hypothesis_settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_line_keeps_the_others_out(
     sidecars: Sidecars, captures: Captures, path: Path, changed: dict[str, object]
 ) -> None:
@@ -265,7 +265,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_happens_to_a_sidecar_the_index_says_what_it_says(
     sidecars: Sidecars, captures: Captures, path: Path, steps: list[tuple[str, int]]
 ) -> None:
