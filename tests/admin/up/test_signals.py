@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from support.admin.harvesters import Admin, RunningHarvester, Wanted, folders
+from support.admin.harvesters import Admin, Wanted, folders
 from support.origins.chain_site import ChainSite
 from support.processes.ghostfleet_command import Command, processes_of
 from support.processes.waiting import until
@@ -103,10 +103,11 @@ def test_a_second_ctrl_c_ends_crawls_at_once_and_loses_nothing(
         site.let_go("/2")
         until(lambda: not processes_of(command.home), what="the end of a crawl that was killed", within=100)
     assert "Traceback" not in command.stderr
-    with RunningHarvester(settings.home, *flags(site)[2:]) as harvester:
+    with start_up(*flags(site)) as command:
+        command.line(ready=True)
         ended = admin.ended(job)
-        harvester.signal(signal.SIGTERM)
-        assert harvester.ended() == 0
+        command.signal(signal.SIGTERM)
+        assert command.ended() == 0
     admin.database.close()
     assert ended.status is JobStatus.FAILED
     assert "interrupted by shutdown of the harvester" in ended.harvest_error
