@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from admin.capture_sessions import notes, sessions
 from admin.capture_sessions.notes import MOST_NOTES, NewCaptureNote, notes_of_pages, write_note
 from admin.capture_sessions.sessions import NewCaptureSession
 from admin.models.capture_tables import CaptureSession, SessionNote, SessionPage
-from admin.models.database import Database, open_database
+from admin.models.database import FILE_NAME, Database, open_database
 from admin.models.errors import IllegalState, InvalidInput, NotFound
 from admin.models.transaction import COMMAND_LINE, Transaction
 from admin.qa import sessions as qa_sessions
@@ -26,7 +27,8 @@ URL = "http://example.org/a"
 
 
 @pytest.fixture
-def stored(home: Path) -> Iterator[Database]:
+def stored(home: Path, sqlite_tables: Path) -> Iterator[Database]:
+    shutil.copy(sqlite_tables, home / FILE_NAME)
     opened = open_database(load({"home": str(home)}, environment={}))
     yield opened
     opened.close()

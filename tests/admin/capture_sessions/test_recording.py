@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from unittest.mock import patch
 
 import httpx
@@ -34,7 +35,7 @@ from admin.capture_sessions.sessions import CaptureAccess, CaptureSessionView, N
 from admin.collections.delete import ChangeRefused, delete, refusal
 from admin.collections.rename import rename
 from admin.models.capture_tables import CaptureDoor, CaptureSession, CaptureState
-from admin.models.database import Database, database_url, open_database
+from admin.models.database import FILE_NAME, Database, database_url, open_database
 from admin.models.errors import IllegalState
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings, load
@@ -101,7 +102,8 @@ class Hand:
 
 
 @pytest.fixture
-def hand(home: object) -> Iterator[Hand]:
+def hand(home: Path, sqlite_tables: Path) -> Iterator[Hand]:
+    shutil.copy(sqlite_tables, home / FILE_NAME)
     settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": {"port": 0}}, environment={})
     database = open_database(settings)
     with running_proxy(settings, print, lambda: False, is_window=False) as proxy:

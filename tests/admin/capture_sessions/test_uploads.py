@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +15,15 @@ from admin.capture_sessions import sessions
 from admin.capture_sessions.sessions import CapturePageView, CaptureSessionView
 from admin.capture_sessions.uploads import Upload, note_upload
 from admin.models.capture_tables import CaptureDoor, CaptureState
-from admin.models.database import Database, open_database
+from admin.models.database import FILE_NAME, Database, open_database
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings, load
 from bench.process import our_command, source_environment
 
 
 @pytest.fixture
-def database(home: Path) -> Iterator[Database]:
+def database(home: Path, sqlite_tables: Path) -> Iterator[Database]:
+    shutil.copy(sqlite_tables, home / FILE_NAME)
     database = open_database(load({"home": str(home)}, environment={}))
     yield database
     database.close()

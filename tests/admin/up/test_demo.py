@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,11 @@ from support.processes.ghostfleet_command import Command
 from support.processes.waiting import until
 from support.web.site_server import PASSWORD, send_form
 
-from admin.up.demo_home import FIRST_HARVEST, MARK, SECOND_HARVEST, SNAPSHOT
+from admin.models.database import open_database
+from admin.models.transaction import COMMAND_LINE
+from admin.people.invitations import first_invitation
+from admin.up.demo_home import FIRST_HARVEST, MARK, SECOND_HARVEST, SNAPSHOT, fill
+from archive.settings.load import load
 
 type Start = Callable[..., Command]
 
@@ -43,13 +48,11 @@ def test_the_demo_has_a_finished_job_whose_statistics_the_api_tells(start_up: St
         until(lambda: f"job {job['id']} is DONE" in command.errors, what="the line about the job", within=30)
         command.signal(signal.SIGINT)
         assert command.ended() == 0
-    with start_up("--demo", "--harvesters", "0", **NO_BROWSER) as again:
-        ready = again.line(ready=True)
-        assert ready["first_administrator"] is None
-        with httpx.Client(base_url=ready["admin"], timeout=30) as client:
-            assert send_form(client, "/login", name="first", password=PASSWORD).status_code == 303
-            assert len(_told(client, "/harvests")["items"]) == 3
-            assert len(_told(client, "/domains")["items"]) == 3
+    settings = load({"home": str(command.home)}, environment={})
+    with closing(open_database(settings)) as database:
+        assert not fill(database, settings), "a second start adds nothing"
+        with database.transaction(COMMAND_LINE) as transaction:
+            assert first_invitation(transaction) is None
 
 
 @pytest.mark.browser
