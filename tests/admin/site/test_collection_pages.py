@@ -319,6 +319,7 @@ def test_axe_finds_nothing_serious(site: RunningSite, client: httpx.Client, kept
     assert found == []
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.timeout(400)
 def test_a_page_that_a_ghost_crawled_shows_its_picture_and_text(

@@ -206,6 +206,7 @@ def test_axe_finds_nothing_serious_on_pages_of_people(
     assert serious_on_pages(site.address, client, paths) == []
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.timeout(300)
 def test_the_api_browser_sends_requests_with_the_session(site: RunningSite, client: httpx.Client) -> None:
