@@ -146,6 +146,7 @@ def test_a_login_is_used_by_visits_and_no_record_has_its_cookie(
     assert {"type": "logged-out", "rule": "pond"} in json.loads(info.block)["flaws"]
 
 
+@pytest.mark.slow
 def test_the_login_itself_is_not_archived(fleet: Fleet, origin: RawOrigin, site: MemberSite) -> None:
     made(fleet, profile_of(origin))
 
