@@ -21,9 +21,7 @@ pytestmark = pytest.mark.browser
 SCROLLS = 40
 KINDS = ("/", "/gallery.html", "/journal.html", "/visit.html", "/film.html")
 """Pages that ask for their parts in different ways; the others run with --slow."""
-URLS = [
-    url if urlsplit(url).path in KINDS else pytest.param(url, marks=pytest.mark.slow) for url in GardenSite.urls()
-]
+URLS = [url if urlsplit(url).path in KINDS else pytest.param(url, marks=pytest.mark.slow) for url in GardenSite.urls()]
 
 
 @pytest.fixture(scope="module")

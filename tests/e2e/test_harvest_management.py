@@ -108,7 +108,9 @@ def test_a_person_harvests_many_domains_and_sees_a_page_in_replay(
     with Command("up", "--json", *FREE_PORTS, *reaching, home=tmp_path / "home", **environment) as command:
         ready = command.line(ready=True)
         assert {"harvester-FOCUSED", "harvester-SNAPSHOT"} <= set(ready["pids"])
-        person = Person(browser.new_context(viewport={"width": 1280, "height": 900}).new_page(), ready["admin"])
+        context = browser.new_context(viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(120_000)  # a slow machine is no failure
+        person = Person(context.new_page(), ready["admin"])
         become_administrator(person, ready["first_administrator"])
         make_template(person)
         upload_domains(person, count)

@@ -91,7 +91,7 @@ def command_peak(home: Path, *arguments: str) -> int:
 @pytest.mark.parametrize(
     "lines",
     [
-        pytest.param(50_000, marks=pytest.mark.timeout(400)),
+        pytest.param(10_000, marks=pytest.mark.timeout(400)),
         pytest.param(3_000_000, marks=[pytest.mark.slow, pytest.mark.timeout(2_400)]),
     ],
 )

@@ -19,7 +19,7 @@ TOP = Path(__file__).resolve().parents[2]
 WINDOW = (1280, 1024)
 
 
-KINDS = ("/", "/gallery.html", "/visit.html", "/film.html", "/notes/chunked.html", "/members.html")
+KINDS = ("/", "/gallery.html", "/visit.html", "/film.html", "/notes/chunked.html", "/members")
 """Pages whose parts come in different ways."""
 
 

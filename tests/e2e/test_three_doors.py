@@ -52,6 +52,7 @@ def by_window(home: Path, site: LoginSite) -> int:
     with recording(home, site.url("/")) as (process, ready, address):
         with steered(address) as (browser, page):
             log_in(page)
+            await_index(home, site.url("/inside"))
             browser.new_browser_cdp_session().send("Browser.close")
         ended(process)
     return int(ready["session"])

@@ -142,10 +142,11 @@ def browser() -> Iterator[Browser]:
 
 @pytest.mark.browser
 @pytest.mark.timeout(300)
-def test_chromium_sees_the_same_but_where_we_mean_it_to_differ(stage: Stage, browser: Browser) -> None:
+@pytest.mark.parametrize("origins", [1, pytest.param(2, marks=pytest.mark.slow)], ids=["plain", "plain and secure"])
+def test_chromium_sees_the_same_but_where_we_mean_it_to_differ(stage: Stage, browser: Browser, origins: int) -> None:
     server = {"server": f"http://{stage.proxy.ready['proxy']}", "bypass": "<-loopback>"}
     differing: dict[str, Any] = {}
-    for origin in stage.origins():
+    for origin in stage.origins()[:origins]:
         direct = browser.new_context(ignore_https_errors=True).new_page()
         by_us = browser.new_context(ignore_https_errors=True, proxy=server).new_page()  # type: ignore[arg-type]
         for tab in (direct, by_us):

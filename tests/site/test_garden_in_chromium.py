@@ -59,7 +59,9 @@ def test_imported_styles_apply(page: Page) -> None:
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(251, 250, 244)"
 
 
-@pytest.mark.parametrize("picture", ["/images/ginkgo.jpg", "/images/water-lily.jpg"])
+@pytest.mark.parametrize(
+    "picture", ["/images/water-lily.jpg", pytest.param("/images/ginkgo.jpg", marks=pytest.mark.slow)]
+)
 def test_gallery_pictures_are_fetched_only_when_near(page: Page, garden: GardenSite, picture: str) -> None:
     page.goto(f"http://{WWW}/gallery.html", wait_until="networkidle")
     before = asked(garden, picture)

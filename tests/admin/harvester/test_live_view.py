@@ -157,7 +157,9 @@ def test_a_running_job_shows_hosts_log_and_rates_and_its_commands_arrive(
 @pytest.mark.browser
 @pytest.mark.timeout(300)
 def test_pictures_of_ghosts_arrive_while_the_job_runs(settings: Settings, admin: Admin, site: ChainSite) -> None:
-    job = admin.job([Wanted("example.org")], ["http://www.example.org/"], profile={"visitor": "browser"})
+    job = admin.job(
+        [Wanted("example.org")], ["http://www.example.org/"], profile={"visitor": "browser", "behaviors": []}
+    )
     site.hold("/3")
     with start(settings, site) as harvester:
         admin.await_status(job, JobStatus.STARTED)

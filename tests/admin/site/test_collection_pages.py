@@ -10,11 +10,10 @@ from urllib.parse import quote, urlencode
 
 import httpx
 import pytest
-from playwright.sync_api import sync_playwright
 from support.archive.browsed_collection import HOSTILE, NAME, NOTES, PAGE, Shelf, fill, png
 from support.archive.capture_rows import capture as row
 from support.browsers.garden_crawl import COLLECTION, SEED, crawl
-from support.web.axe_pages import serious_in_tab
+from support.web.axe_pages import opened_tab, serious_in_tab
 from support.web.site_server import RunningSite, running_site
 
 from admin.demo.garden import GardenSite
@@ -23,7 +22,6 @@ from admin.models.people_tables import Role
 from admin.web.formats import date_iso
 from archive.capture import Capture, Original
 from archive.settings.load import Settings
-from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.capture_index import Captures
 
 SCRIPT = "<script>alert"
@@ -305,20 +303,15 @@ def test_axe_finds_nothing_serious(site: RunningSite, client: httpx.Client, kept
         at(kept["page"]),
         at(kept["view"]),
     ]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
-        context = browser.new_context(base_url=site.address)
-        cookies = [{"name": name, "value": value, "url": site.address} for name, value in client.cookies.items()]
-        context.add_cookies(cookies)  # type: ignore[arg-type]
-        tab = context.new_page()
+    with opened_tab(site.address, client) as tab:
         found = serious_in_tab(tab, paths, refused=[f"/collections/{NAME}/captures?since=tomorrow"])
         tab.goto(at(kept["page"]))
         tab.locator("figure img").first.scroll_into_view_if_needed()
         tab.wait_for_function("document.querySelector('figure img').naturalWidth === 64")
-        browser.close()
     assert found == []
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.timeout(400)
 def test_a_page_that_a_ghost_crawled_shows_its_picture_and_text(

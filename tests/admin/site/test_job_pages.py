@@ -9,10 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import sync_playwright
 from sqlalchemy import event, select, update
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
-from support.web.axe_pages import serious_on_pages
+from support.web.axe_pages import opened_tab, serious_on_pages
 from support.web.security_site import form_token
 from support.web.site_server import RunningSite, running_site, send_form
 
@@ -51,7 +50,6 @@ from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
 from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
-from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.capture_index import Captures
 from dedupdb.index.sidecars import Sidecars
 
@@ -566,24 +564,15 @@ def test_axe_finds_nothing_serious_on_the_pages_of_a_job(
 def test_a_page_follows_its_job_and_keeps_what_a_person_has_opened(
     sqlite_database: Database, site: RunningSite, client: httpx.Client, job: tuple[int, str]
 ) -> None:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
-        try:
-            context = browser.new_context(base_url=site.address)
-            context.add_cookies(
-                [{"name": name, "value": value, "url": site.address} for name, value in client.cookies.items()]
-            )
-            tab = context.new_page()
-            tab.goto(f"/jobs/{job[0]}")
-            tab.get_by_text("Show the numbers as a table").click()
-            tab.get_by_label("Host", exact=True).fill("typed.test")
-            report(sqlite_database, job, 4321, 3)
-            tab.get_by_role("region", name="Progress").get_by_text("4\u202f321").wait_for(timeout=60_000)
-            assert tab.locator("#samples").get_attribute("open") is not None
-            tab.wait_for_function("document.querySelectorAll('[data-chart] canvas').length === 2")
-            assert tab.get_by_label("Host", exact=True).input_value() == "typed.test"
-        finally:
-            browser.close()
+    with opened_tab(site.address, client) as tab:
+        tab.goto(f"/jobs/{job[0]}")
+        tab.get_by_text("Show the numbers as a table").click()
+        tab.get_by_label("Host", exact=True).fill("typed.test")
+        report(sqlite_database, job, 4321, 3)
+        tab.get_by_role("region", name="Progress").get_by_text("4\u202f321").wait_for(timeout=60_000)
+        assert tab.locator("#samples").get_attribute("open") is not None
+        tab.wait_for_function("document.querySelectorAll('[data-chart] canvas').length === 2")
+        assert tab.get_by_label("Host", exact=True).input_value() == "typed.test"
 
 
 def test_the_scope_of_a_job_is_explained_by_its_page(client: httpx.Client, job: tuple[int, str]) -> None:

@@ -9,14 +9,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import sync_playwright
-from support.web.axe_pages import serious_on_pages
+from support.web.axe_pages import opened_tab, serious_on_pages
 from support.web.site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved
 from support.web.site_server import PASSWORD, RunningSite, running_site, send_form
 
 from admin.models.database import Database
 from admin.models.people_tables import Role
-from browsers.engines.chromium.executable import find_chromium
 
 
 @pytest.fixture
@@ -206,23 +204,17 @@ def test_axe_finds_nothing_serious_on_pages_of_people(
     assert serious_on_pages(site.address, client, paths) == []
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.timeout(300)
 def test_the_api_browser_sends_requests_with_the_session(site: RunningSite, client: httpx.Client) -> None:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
-        try:
-            context = browser.new_context(base_url=site.address)
-            context.add_cookies([{"name": n, "value": v, "url": site.address} for n, v in client.cookies.items()])
-            tab = context.new_page()
-            tab.goto("/api")
-            tab.locator(".opblock-tag", has_text="profile").first.click()
-            operation = tab.locator('[id^="operations-profile-token"][id$="create"]')
-            operation.locator(".opblock-summary-control").click()
-            operation.get_by_role("button", name="Try it out").click()
-            operation.locator("textarea").fill('{"name": "from the browser", "role": "reader", "days": 1}')
-            operation.get_by_role("button", name="Execute").click()
-            operation.locator(".live-responses-table .response-col_status", has_text="201").wait_for()
-        finally:
-            browser.close()
+    with opened_tab(site.address, client) as tab:
+        tab.goto("/api")
+        tab.locator(".opblock-tag", has_text="profile").first.click()
+        operation = tab.locator('[id^="operations-profile-token"][id$="create"]')
+        operation.locator(".opblock-summary-control").click()
+        operation.get_by_role("button", name="Try it out").click()
+        operation.locator("textarea").fill('{"name": "from the browser", "role": "reader", "days": 1}')
+        operation.get_by_role("button", name="Execute").click()
+        operation.locator(".live-responses-table .response-col_status", has_text="201").wait_for()
     assert "from the browser" in client.get("/profile/tokens").text

@@ -12,7 +12,8 @@ from bench.admin_site.screen import measure
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(500)]
 
 
-@pytest.mark.parametrize("presses", [8, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("presses", [8, 100])
 def test_presses_change_the_picture_in_their_turn(presses: int) -> None:
     chromium()
     redis_server()

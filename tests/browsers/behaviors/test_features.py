@@ -22,12 +22,10 @@ PARTS = {"frame-scrolled", "frame-watched", "opened"}
 FEATURES = sorted({path.stem for path in PAGES.glob("*.html")} - PARTS)
 QUICK = frozenset(
     (
-        *("accordion", "details", "tabs", "css-tabs", "carousel", "tree-icons", "shadow-button", "frame-click"),
-        *("load-more", "next-button", "pagination", "inner-box", "wheel", "frame-scroll", "scroll-again"),
-        *("consent-label", "consent-reload", "consent-shadow", "age-window", "dialog", "popup", "new-window"),
-        *("hover-script", "hover-style", "drag", "double-click", "keys", "press", "first-move"),
-        *("get-form", "script-form", "select", "list-fetched", "push-state", "navigation-api", "download"),
-        *("media", "play-button", "late-timer", "visibility", "never", "observer", "drawn-later"),
+        *("details", "tabs", "carousel", "shadow-button", "frame-click", "load-more", "pagination", "inner-box"),
+        *("frame-scroll", "scroll-again", "consent-label", "consent-reload", "age-window", "dialog", "new-window"),
+        *("hover-script", "hover-style", "drag", "keys", "press", "get-form", "select", "list-fetched", "push-state"),
+        *("navigation-api", "download", "media", "late-timer", "never", "observer"),
     )
 )
 """Pages of each kind of behaviour; the others, which vary a kind, run with --slow."""

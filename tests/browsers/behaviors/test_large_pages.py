@@ -26,7 +26,7 @@ document.querySelectorAll('div').forEach(each => watcher.observe(each));
 PARAGRAPH = "the pond is full of newts and the newts are full of ponds " * 4
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [60, pytest.param(300, marks=pytest.mark.slow)])
 def test_a_page_of_many_thousand_pixels_is_scrolled_to_its_end(
     patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin, count: int
 ) -> None:

@@ -174,6 +174,7 @@ def test_a_template_of_brozzler_is_rendered_and_awaited(fleet: Fleet, site: Feat
     assert site.url("/from-umbra") in {link.url for link in visit.links}
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_an_unmodified_browsertrix_behaviors_runs(fleet: Fleet, site: FeatureSite, tmp_path: Path) -> None:
     npm = shutil.which("npm")

@@ -21,8 +21,8 @@ pytestmark = pytest.mark.browser
 
 ADDRESS: Final = "127.0.1.61"
 NOISE: Final = page(
-    "<canvas width=1200 height=4000></canvas><script>"
-    "const pen = document.querySelector('canvas').getContext('2d'), picture = pen.createImageData(1200, 4000);"
+    "<canvas width=1200 height=1500></canvas><script>"
+    "const pen = document.querySelector('canvas').getContext('2d'), picture = pen.createImageData(1200, 1500);"
     "for (let i = 0; i < picture.data.length; i++) picture.data[i] = i % 4 == 3 ? 255 : Math.random() * 256;"
     "pen.putImageData(picture, 0, 0)</script>"
 )

@@ -79,7 +79,11 @@ def test_without_a_second_device_the_page_keeps_to_its_size(fleet: Fleet, origin
 
 @pytest.mark.parametrize(
     ("choice", "shown", "asks_for_worker"),
-    [("on", "made", True), ("off", "without", False), ("refetched", "sent", True)],
+    [
+        pytest.param("on", "made", True, marks=pytest.mark.slow),
+        ("off", "without", False),
+        ("refetched", "sent", True),
+    ],
 )
 def test_service_workers_run_or_not_or_answer_nothing(
     fleet: Fleet, origin: RawOrigin, choice: str, shown: str, asks_for_worker: bool
@@ -94,7 +98,9 @@ def test_service_workers_run_or_not_or_answer_nothing(
     assert ("/worker.js" in {seen.path for seen in origin.visits}) is asks_for_worker
 
 
-@pytest.mark.parametrize(("storage", "seen"), [("nothing", "first"), ("site-data", "again7")])
+@pytest.mark.parametrize(
+    ("storage", "seen"), [pytest.param("nothing", "first", marks=pytest.mark.slow), ("site-data", "again7")]
+)
 def test_a_visit_finds_what_the_last_one_left_when_that_is_wished(
     fleet: Fleet, origin: RawOrigin, storage: str, seen: str
 ) -> None:

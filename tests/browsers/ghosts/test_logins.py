@@ -104,20 +104,19 @@ def made(fleet: Fleet, profile: BrowserProfile, password: str = "s3cret") -> Bro
     )
 
 
-@pytest.mark.parametrize("path", ["/no-button", "/no-form"])
-def test_a_form_without_a_button_and_a_button_without_a_form_log_in(
+@pytest.mark.parametrize("path", ["/no-button", "/no-form", "/two-steps"])
+def test_a_form_without_a_button_a_button_without_a_form_and_two_steps_log_in(
     fleet: Fleet, origin: RawOrigin, site: MemberSite, path: str
 ) -> None:
     assert [cookie.value for cookie in made(fleet, profile_of(origin, path)).cookies] == [COOKIE]
 
 
-@pytest.mark.parametrize("path", ["/login", "/two-steps"])
 def test_a_login_is_used_by_visits_and_no_record_has_its_cookie(
-    fleet: Fleet, origin: RawOrigin, site: MemberSite, path: str
+    fleet: Fleet, origin: RawOrigin, site: MemberSite
 ) -> None:
-    profile = made(fleet, profile_of(origin, path))
+    profile = made(fleet, profile_of(origin))
     visitor = Ghost(
-        fleet.settings(sandbox=False, page_records=["text", "dom", "har"]),
+        fleet.settings(sandbox=False, behaviors="", page_records=["text", "dom", "har"]),
         [fleet.control],
         fleet.trusted,
         profile=profile,
@@ -147,6 +146,7 @@ def test_a_login_is_used_by_visits_and_no_record_has_its_cookie(
     assert {"type": "logged-out", "rule": "pond"} in json.loads(info.block)["flaws"]
 
 
+@pytest.mark.slow
 def test_the_login_itself_is_not_archived(fleet: Fleet, origin: RawOrigin, site: MemberSite) -> None:
     made(fleet, profile_of(origin))
 
@@ -199,7 +199,7 @@ def test_a_recorded_flow_logs_in_and_a_job_renews_the_login_once_when_the_site_e
 ) -> None:
     profile = made(fleet, by_flow(origin))
     ProfileStore(fleet.home).save(profile)
-    visitor = Ghost(fleet.settings(sandbox=False), [fleet.control], fleet.trusted, profile=profile)
+    visitor = Ghost(fleet.settings(sandbox=False, behaviors=""), [fleet.control], fleet.trusted, profile=profile)
     order = fleet.order(origin.url("/members"))
     try:
         first = visitor.visit(order)
@@ -248,7 +248,7 @@ def test_a_login_by_hand_is_stored_when_the_person_says_so(fleet: Fleet, origin:
     assert dict(stored.storage) == {origin.url("").rstrip("/"): (("seat", "7"),)}
 
 
-@pytest.mark.parametrize("scheme", ["basic", "digest"])
+@pytest.mark.parametrize("scheme", [pytest.param("basic", marks=pytest.mark.slow), "digest"])
 def test_a_login_by_http_is_answered_and_not_recorded(fleet: Fleet, origin: RawOrigin, scheme: str) -> None:
     challenge = "Basic realm=x" if scheme == "basic" else 'Digest realm="x", qop="auth", nonce="abc", algorithm=MD5'
 
@@ -266,7 +266,7 @@ def test_a_login_by_http_is_answered_and_not_recorded(fleet: Fleet, origin: RawO
     url = origin.url("/members")
     http = HttpCredentials(url.removesuffix("/members"), "newt", "s3cret")
     profile = made(fleet, BrowserProfile("pond", url, 1, http=http))
-    visitor = Ghost(fleet.settings(sandbox=False), [fleet.control], fleet.trusted, profile=profile)
+    visitor = Ghost(fleet.settings(sandbox=False, behaviors=""), [fleet.control], fleet.trusted, profile=profile)
     order = fleet.order(url)
     try:
         visit = visitor.visit(order)
@@ -283,7 +283,7 @@ def test_a_login_by_http_is_answered_and_not_recorded(fleet: Fleet, origin: RawO
     assert b"bmV3dDpzM2NyZXQ" not in b"".join(record.block for record in kept.records)
 
 
-@pytest.mark.parametrize("scheme", ["basic", "digest"])
+@pytest.mark.parametrize("scheme", ["basic", pytest.param("digest", marks=pytest.mark.slow)])
 def test_a_login_by_http_is_for_its_own_origin_and_goes_there_once(
     fleet: Fleet, origin: RawOrigin, scheme: str
 ) -> None:
@@ -297,7 +297,7 @@ def test_a_login_by_http_is_for_its_own_origin_and_goes_there_once(
         other.script("/theirs.png", refusal)
         http = HttpCredentials(url.removesuffix("/members"), "newt", "s3cret", scheme)
         visitor = Ghost(
-            fleet.settings(sandbox=False, page_seconds=60, settle_max_seconds=40),
+            fleet.settings(sandbox=False, behaviors="", page_seconds=60, settle_max_seconds=40),
             [fleet.control],
             fleet.trusted,
             profile=BrowserProfile("pond", url, 1, http=http),

@@ -47,8 +47,15 @@ def visit(browser: Browser, session: dict[str, Any], url: str) -> dict[str, Any]
         return found
 
 
-@pytest.mark.parametrize("host", [ADDRESS, NAME], ids=["secure-context", "plain-http"])
-@pytest.mark.parametrize("has_page_id", [True, False], ids=["page-id", "no-page-id"])
+@pytest.mark.parametrize(
+    ("host", "has_page_id"),
+    [
+        pytest.param(ADDRESS, True, id="secure-context, page-id"),
+        pytest.param(NAME, False, id="plain-http, no-page-id"),
+        pytest.param(ADDRESS, False, id="secure-context, no-page-id", marks=pytest.mark.slow),
+        pytest.param(NAME, True, id="plain-http, page-id", marks=pytest.mark.slow),
+    ],
+)
 def test_a_page_gets_the_same_answers_again(
     browser: Browser, proxy: ProxyProcess, host: str, has_page_id: bool
 ) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import httpx
@@ -33,12 +34,20 @@ def serious_on_pages(
 
     The browser has the session of the client. The site refuses the last paths, and shows why.
     """
+    with opened_tab(address, client) as tab:
+        return serious_in_tab(tab, paths, refused)
+
+
+@contextmanager
+def opened_tab(address: str, client: httpx.Client) -> Iterator[Page]:
+    """A tab of a browser of its own, which has the session of the client."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
         try:
             context = browser.new_context(base_url=address)
+            context.set_default_timeout(120_000)  # a slow machine is no failure
             context.add_cookies([{"name": n, "value": v, "url": address} for n, v in client.cookies.items()])
-            return serious_in_tab(context.new_page(), paths, refused)
+            yield context.new_page()
         finally:
             browser.close()
 
