@@ -644,11 +644,12 @@ class Frontier(LeaseQueue):
                 return
             with self._store.guarded():
                 found = self._store.client.lrange(self._store.key("scope"), self._scope_known, -1)
-                job = self.stored_job() if any(each.startswith(_EDITED.encode()) for each in found) else self.job
-                is_edited = job.profile != self.job.profile
-                if is_edited:
-                    found = self._store.client.lrange(self._store.key("scope"), 0, -1)
-            if is_edited:
+                is_edited = any(each.startswith(_EDITED.encode()) for each in found)
+                changes = self._store.client.lrange(self._store.key("scope"), 0, -1) if is_edited else found
+                # The job is read after its changes, so that the next call learns of an edit that comes in between.
+                job = self.stored_job() if is_edited else self.job
+            if job.profile != self.job.profile:
+                found = changes
                 self._use(job.model_copy(update={"seeds": self.job.seeds}), found)
             elif _change(self._scope, found):
                 self._prefixes.forget_answers()

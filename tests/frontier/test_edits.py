@@ -15,7 +15,7 @@ from support.stores.real_frontier import Bench
 
 from archive.settings import FrontierSettings
 from frontier.definition.edits import ProfileEdit, ProfileEditRefused, edits_between, patch_of, with_edits
-from frontier.definition.job import JobError, PolitenessOverrides, Profile, Seed
+from frontier.definition.job import Job, JobError, PolitenessOverrides, Profile, Seed
 from frontier.definition.profile import load_profile
 from frontier.definition.scope import Accepted, Candidate, Rejected
 from frontier.lease import JobFinished, Lease
@@ -90,6 +90,26 @@ def test_threads_that_learn_of_an_edit_together_miss_no_later_change(
     (out,) = worker.rejecting_queued([replace(lease, url="http://a.test/copy/1")], 2)
     assert out is not None
     assert out.rule == "reject /copy/"
+
+
+def test_an_edit_while_a_worker_learns_of_another_edit_is_not_missed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frontier = bench.frontier("http://a.test/", "http://b.test/", profile=PLAIN)
+    worker = bench.again(frontier)
+    frontier.edit({"max_links": 5})
+    read = worker.stored_job
+
+    def edited_meanwhile() -> Job:
+        job = read()
+        frontier.edit({"max_links": 7})
+        return job
+
+    with monkeypatch.context() as slow:
+        slow.setattr(worker, "stored_job", edited_meanwhile)
+        worker.claim("w")
+    worker.claim("v")
+    assert worker.job.profile.max_links == 7
 
 
 def test_a_queued_url_that_edited_rules_reject_ends_and_is_counted_with_its_rule(bench: Bench) -> None:
