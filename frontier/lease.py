@@ -68,8 +68,8 @@ class Lease:
 class Pause:
     """No URL may be visited now; the worker claims again after this time.
 
-    `why` is politeness, busy, paused, opening, spilled (all that is left waits in segments), or due: all that is left
-    are visits that are not due yet.
+    `why` is politeness, busy, paused, opening, spilled (all that is left waits in segments), scope (URLs whose turn had
+    come are out of scope by now), or due: all that is left are visits that are not due yet.
     """
 
     seconds: float

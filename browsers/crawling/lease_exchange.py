@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 from frontier.definition.scope import Rejected
-from frontier.lease import Claim, Lease
+from frontier.lease import Claim, Lease, Pause
 from frontier.lease_queue import MOST_EXCHANGED, LeaseQueue
 from frontier.politeness import LeaseEnding, VisitOutcome
 
@@ -93,6 +93,7 @@ class LeaseExchange:
         for request, found in zip(ending, answer.endings, strict=True):
             request.ending = found
         for request, claim in zip(claiming, answer.claims, strict=True):
-            request.claim = claim
-            if claim is None:
+            # A million URLs may be rejected one after the other, so a thread can stop after each exchange.
+            request.claim = Pause(0, "scope") if claim is None and answer.rejected else claim
+            if request.claim is None:
                 self._waiting.append(request)

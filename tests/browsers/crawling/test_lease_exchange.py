@@ -105,6 +105,21 @@ def test_a_finish_makes_the_next_claim_only_when_asked(bench: Bench) -> None:
     assert isinstance(exchange.claim("w"), JobFinished)
 
 
+def test_a_thread_may_stop_between_urls_that_the_scope_rejects_by_now(bench: Bench) -> None:
+    frontier = bench.frontier("http://a.example/1", "http://a.example/2", "http://b.example/3")
+    frontier.add_reject("[12]$")
+    out = list[str]()
+    exchange = LeaseExchange(frontier, lambda lease, _: out.append(lease.url))
+    for number in (1, 2):
+        assert exchange.claim("w") == Pause(0, "scope")
+        assert len(out) == number
+        if number == 1:
+            last = exchange.claim("v")
+            assert isinstance(last, Lease)
+    assert exchange.finish(last, OK, claims_next=True) is LeaseEnding.DONE
+    assert isinstance(exchange.claim("v"), JobFinished)
+
+
 def test_a_lost_job_is_told_to_every_thread(bench: Bench) -> None:
     frontier = bench.frontier()
     exchange = LeaseExchange(frontier)
