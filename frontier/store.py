@@ -268,6 +268,8 @@ class Store:
         """Unlink all keys of the job, and those of its renders. `finish_drop` goes on with a drop that was killed."""
         with self.guarded():
             self.client.set(self.key(_DROPPING), 1)
+            # Scripts look for these keys first. Without them, no other process adds anything to the job from here on.
+            self.client.unlink(self.root, self.key("state"), self.key("lease"))
         if not self.job.endswith(RENDERS) and self.has_renders():
             self.renders().drop()
         with self.guarded():
@@ -281,8 +283,8 @@ class Store:
             queues = (self.key(f"q:{host.decode()}") for host in hosts)
             filtered = None if self.job.endswith(RENDERS) else bloom_filter(self.seen)
             blocks = (self.key(f"bloom:{block}") for block in range(filtered.blocks if filtered else 0))
-            # Workers look for the root, so it goes first. The names go last: a second drop finds the hosts in them.
-            for chunk in batched(chain((self.root,), queues, self._sets(), blocks, map(self.key, _NAMES)), _CHUNK):
+            # The names go last: a second drop finds the hosts in them.
+            for chunk in batched(chain(queues, self._sets(), blocks, map(self.key, _NAMES)), _CHUNK):
                 self.client.unlink(*chunk)
             self.client.srem(_jobs_key(self.shard), self.job)
             self.client.hdel(_shards_key(self.shard), self.job)

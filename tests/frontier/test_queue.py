@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Lock
 
 import pytest
@@ -619,6 +620,24 @@ def test_forgetting_a_job_leaves_nothing_of_it(
     left = [key.decode() for key in bench.client.scan_iter("gf:{main}:spring*")]
     assert left == []
     assert other.reports.progress().queued == 1
+
+
+def test_a_seed_that_comes_while_the_job_is_dropped_leaves_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frontier = bench.frontier("http://a.example/")
+    other, named = bench.again(frontier), frontier._store._sets
+
+    def meanwhile() -> Iterator[bytes | str]:
+        yield from list(named())
+        with suppress(FrontierLost):
+            other.mark_seen(["http://late.example/"])
+        with suppress(FrontierLost):
+            other.claim("w")
+
+    monkeypatch.setattr(frontier._store, "_sets", meanwhile)
+    frontier.forget()
+    assert list(bench.client.scan_iter("gf:{main}:spring*")) == []
 
 
 def test_a_job_begins_without_what_a_killed_drop_has_left(bench: Bench, links: Links) -> None:
