@@ -81,13 +81,20 @@ class ProfileEdit:
 
     def is_of(self, value: Any) -> bool:
         """Return whether the key had this value before the edit; of a long list, these lines."""
-        return bool((value[self._first : self._first + len(self.before)] if self.line else value) == self.before)
+        if not self.line:
+            return bool(value == self.before)
+        # Lines that were added at the end stand behind the line before them, also after the edit.
+        is_made = len(self.after) > len(self.before) and self._stand_in(value, self.after)
+        return self._stand_in(value, self.before) and not is_made
 
     def applied_to(self, value: Any) -> Any:
         """Return the value of the key after the edit."""
         if not self.line:
             return self.after
         return [*value[: self._first], *self.after, *value[self._first + len(self.before) :]]
+
+    def _stand_in(self, value: Any, lines: Any) -> bool:
+        return bool(value[self._first : self._first + len(lines)] == lines)
 
     @property
     def _first(self) -> int:

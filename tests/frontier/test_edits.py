@@ -186,6 +186,8 @@ def test_an_edit_of_a_long_list_has_the_changed_lines_and_is_taken_over_and_expo
     ]  # fmt: skip
     stored = [ProfileEdit.unpacked(each.packed()) for each in edits]
     assert with_edits(first, stored) == third
+    longer = Profile(rules=(*lines, "REJECT MatchesRegex .*/last/.*"))
+    assert with_edits(longer, edits_between(first, longer, by="mia", time=1)) == longer
     assert with_edits(Profile(rules=("ACCEPT All",)), stored) == Profile(rules=("ACCEPT All",))
     patch = patch_of(stored)
     assert patch.values == {"rules": ["ACCEPT MatchesRegex .*/in/.*", "REJECT MatchesRegex .*/last/.*"]}
