@@ -175,7 +175,7 @@ class LeaseQueue(ABC):
 
     def _end_rejected(self, rejected: Sequence[tuple[Lease, Rejected]]) -> None:
         """End and count leases of URLs that the scope rejects."""
-        step, outcome = Step(LeaseEnding.EXCLUDED), VisitOutcome(crawl_log.OUT_OF_SCOPE)
+        step, outcome = Step(LeaseEnding.EXCLUDED), VisitOutcome(crawl_log.OUT_OF_SCOPE, urls=0)
         try:
             self._store.run("finish", *(self._ended(lease, step, outcome).packed() for lease, _ in rejected))
             self.note_rejected([out for _, out in rejected])

@@ -133,6 +133,16 @@ def test_a_queued_url_that_edited_rules_reject_ends_and_is_counted_with_its_rule
     assert len(kept) == 4
 
 
+def test_queued_urls_that_an_edit_rejects_use_up_no_quota(bench: Bench) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", quotas=("host urls=2",)))
+    urls = ["http://a.test/x/1", "http://a.test/x/2", "http://a.test/3", "http://a.test/4"]
+    frontier.add([Candidate(url, "L", depth=1) for url in urls])
+    frontier.edit({"exclude": ["/x/"]})
+    visited, out = _crawled(frontier)
+    assert sorted(visited) == ["http://a.test/3", "http://a.test/4", "http://example.org/"]
+    assert len(out) == 2
+
+
 def test_a_wider_scope_takes_later_links_and_holds_after_a_restart(bench: Bench) -> None:
     first = Profile(scope="host", hops=1)
     frontier = bench.frontier("http://a.test/", profile=first)
