@@ -354,7 +354,7 @@ end
 
 -- Pick URLs of the hosts in front that are due. Each of them is taken out of the front, and comes back when the visit
 -- ends and the session goes on. A session has an end, and only a host that waited can begin one. So each host that waits
--- has its turn.
+-- has its turn. A host with a further urgent URL stays in front.
 local function pick_in_front()
   for _, host in ipairs(call('ZRANGEBYSCORE', own.front, '-inf', NOW_TEXT, 'LIMIT', 0, #claims)) do
     if ungrouped or is_enough() then return end
@@ -362,6 +362,8 @@ local function pick_in_front()
     if call('ZSCORE', own.ready, host) then
       local _, later = pick_from(host)
       if later then call_later('ZADD', own.ready, later, host) end
+      local first = call('ZRANGE', queue_of(own, host), 0, 0, 'WITHSCORES')
+      if first[2] and tonumber(first[2]) < STANDARD then call('ZADD', own.front, later or NOW + BUSY_MS, host) end
     end
   end
 end

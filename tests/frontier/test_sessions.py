@@ -98,6 +98,23 @@ def test_an_urgent_url_goes_before_the_hosts_in_front(bench: Bench) -> None:
     assert runs(visited(frontier)) == ["n1", "a3", "b4"]
 
 
+def test_urgent_urls_of_a_host_that_is_busy_come_before_other_hosts(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier("http://a.test/", profile=budget(1))
+    frontier.add(links("b.test", "c.test", "d.test", pages=2))
+    busy = leased(frontier, "w")
+    frontier.visit_now(["http://a.test/1", "http://a.test/2"])
+    other = leased(frontier, "v")
+    assert [busy.host, other.host] == ["a.test", "b.test"]
+    frontier.finish(busy, OK)
+    for number in (1, 2):
+        bench.client.zadd(bench.key("front"), {"a.test": 0}, xx=True)
+        urgent = leased(frontier, "w")
+        assert urgent.url == f"http://a.test/{number}"
+        frontier.finish(urgent, OK)
+    frontier.finish(other, OK)
+    assert "a.test" not in visited(frontier)
+
+
 def test_sessions_go_on_in_another_process_and_leave_nothing(bench: Bench, leased: Claim) -> None:
     frontier = bench.frontier("http://a.test/", "http://b.test/", profile=budget(3))
     frontier.add(links("a.test", "b.test", pages=4))
