@@ -156,13 +156,14 @@ def edited(
                 added[name] = len(changed[name])
                 changed[name] = (*changed[name], *lines)
             elif is_present:
-                present, gone = set(changed[name]), set(map(str, lines))
+                present, gone = set(changed[name]), list(map(str, lines))
+                removed = set(gone)
                 problems += [
-                    (ProfileProblem(key, f"{name} has no line {str(line)[:200]!r}"), (key, number))
-                    for number, line in enumerate(lines)
+                    (ProfileProblem(key, f"{name} has no line {line[:200]!r}"), (key, number))
+                    for number, line in enumerate(gone)
                     if line not in present
                 ]
-                changed[name] = tuple(line for line in changed[name] if line not in gone)
+                changed[name] = tuple(line for line in changed[name] if line not in removed)
         elif name in _TABLES and isinstance(value, Mapping):
             changed[name] = {**changed[name], **value}
         else:

@@ -173,7 +173,7 @@ def wrong_values(values: Mapping[str, Any]) -> Iterator[tuple[ProfileProblem, Ya
 def _unknown(values: Mapping[str, Any], model: type[BaseModel], above: tuple[str, ...]) -> Iterator[_Unknown]:
     hints = _HINTS
     for name, value in values.items():
-        path = (*above, name)
+        path = (*above, str(name))
         if name not in model.model_fields:
             key = ".".join(path)
             if key == EXTENDS:

@@ -275,6 +275,8 @@ def test_limits_and_groups_are_edits_too(bench: Bench) -> None:
         ({"politeness": {"min_delay_seconds": -1}}, "min_delay_seconds"),
         ({"politeness": {"delay": 1}}, "politeness.delay"),
         ({"politeness": 3}, "politeness"),
+        ({"politeness": {1: 2}}, "politeness.1"),
+        ({"rules-": [["REJECT All"]]}, "rules has no line"),
         ({"sheets": ["a.test visitor=browser"]}, "stop the job, and start it again"),
         ({"sheets": ["a.test"]}, "is no sheet"),
         ({"groups": ["shop"]}, "is no group"),
