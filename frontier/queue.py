@@ -117,6 +117,8 @@ class Frontier(LeaseQueue):
         self.reports = Reports(self._store, self.segments)
         self._lookups = NameLookups()
         self._groups = GroupBook(self._store, self._lookups)
+        self._has_claimed = False
+        """Claims tell this process of changes of the scope. A process without claims asks Redis each time."""
         self._learning = Lock()
         """One thread at a time reads the changes of the scope, so that none is passed over."""
         self._use(job)
@@ -640,7 +642,7 @@ class Frontier(LeaseQueue):
     def _learn_scope(self) -> None:
         """Widen the scope by the seeds that other workers found, and narrow it by the patterns of operators."""
         with self._learning:
-            if self._scope_length == self._scope_known:
+            if self._has_claimed and self._scope_length == self._scope_known:
                 return
             with self._store.guarded():
                 found = self._store.client.lrange(self._store.key("scope"), self._scope_known, -1)
@@ -724,7 +726,7 @@ class Frontier(LeaseQueue):
 
         `scope_length` is the number of changes of the scope so far. A URL about which Redis does not answer is visited.
         """
-        self._scope_length = scope_length
+        self._scope_length, self._has_claimed = scope_length, True
         with suppress(FrontierUnavailable):  # the leases are valid, and the next claim learns the changes
             self._learn_scope()
         scope, found = self._scope, list[Rejected | None]([None] * len(leases))

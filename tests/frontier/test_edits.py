@@ -67,6 +67,19 @@ def test_a_process_that_adds_seeds_after_an_edit_of_another_one_obeys_the_edit(b
     assert command.politeness.min_delay_ms == 7_000
 
 
+def test_a_process_that_claims_nothing_decides_and_queues_seeds_by_the_edited_scope(bench: Bench) -> None:
+    profile = Profile(scope="any", exclude=("/x/",))
+    frontier = bench.frontier("http://a.test/x/", "http://b.test/", profile=profile, opened=False)
+    frontier.begin_job()
+    link = Candidate("http://b.test/x/1", "L", depth=1)
+    assert isinstance(frontier.decide([link], 1)[0], Rejected)
+    bench.again(frontier).edit({"exclude": ()})
+    assert isinstance(frontier.decide([link], 1)[0], Accepted)
+    bench.again(frontier).edit({"exclude": ("b.test",)})
+    frontier.queue_seeds()
+    assert [seed.url for seed in frontier.reports.seeds()] == ["http://a.test/x/"]
+
+
 def test_threads_that_learn_of_an_edit_together_miss_no_later_change(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
