@@ -136,9 +136,9 @@ def rebuild(
         _drop_or_refuse(url, target, anew=anew)
         frontier = frontier_for(url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         stack.enter_context(closing(frontier))
-        frontier.open_job(lists=settings.home / LIST_FOLDER)
-        work = _Rebuild(settings, frontier, [run.crawl_log, *logs], run.state.seconds)
         try:
+            frontier.open_job(lists=settings.home / LIST_FOLDER)
+            work = _Rebuild(settings, frontier, [run.crawl_log, *logs], run.state.seconds)
             account = work.run(with_pages=with_pages, say=say)
         except BaseException:
             with suppress(FrontierUnavailable, FrontierLost):

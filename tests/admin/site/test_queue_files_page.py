@@ -18,7 +18,8 @@ from support.processes.waiting import until
 from support.stores.real_frontier import Bench
 from support.web.site_server import RunningSite, running_site, send_form
 
-from admin.collections.tasks.task_folder import FOLDER
+from admin.collections.tasks.task_folder import FOLDER, tasks_of
+from admin.collections.tasks.worker import TaskWorker
 from admin.jobs.control.rebuild import rebuild
 from admin.jobs.control.steering import find
 from admin.jobs.runs import Run, locked, resume_or_create
@@ -175,7 +176,7 @@ def test_lost_queues_are_rebuilt_by_the_page_with_a_printed_account(world: World
     assert operator.get("/jobs/crawls/nowhere/queues").status_code == 404
 
 
-def test_a_rebuild_that_is_interrupted_leaves_no_queues(world: World) -> None:
+def test_a_rebuild_that_is_interrupted_leaves_no_queues(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     run = world.run("spring")
     run.crawl_log.write_text(LOG.format(200, SEED, "-"))
 
@@ -188,4 +189,20 @@ def test_a_rebuild_that_is_interrupted_leaves_no_queues(world: World) -> None:
         rebuild(target, say=interrupted)
     with pytest.raises(FrontierLost):
         frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)
+    with monkeypatch.context() as patch:
+        patch.setattr(Frontier, "queue_seeds", lambda _: interrupted("queueing the seeds"))
+        with pytest.raises(KeyboardInterrupt):
+            rebuild(target)
+    with pytest.raises(FrontierLost):
+        frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)
     assert rebuild(target).done == 1, "no --anew is needed"
+
+
+def test_an_export_of_a_crawl_of_another_home_stays(world: World, operator: httpx.Client) -> None:
+    name = "autumn-20261127131014"
+    world.bench.frontier(SEED, name=name)
+    assert send_form(operator, f"/jobs/crawls/{name}/queues", f"/jobs/crawls/{name}/queues/export").status_code == 303
+    (task,) = tasks_of(world.settings)
+    until(lambda: task.result() is not None or task.order() is None, what="the export", within=120)
+    assert not TaskWorker(world.settings)._is_unneeded(task)
+    assert task.export.exists()
