@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import select
+from support.processes.python_code import PLACES, code_command
 from support.processes.waiting import until
 from support.stores.real_frontier import Bench
 from support.web.site_server import RunningSite, running_site, send_form
@@ -30,6 +33,7 @@ from archive.file_lock import lock_or_not
 from archive.settings import FrontierSettings
 from archive.settings.load import Settings, load
 from frontier.definition.job import Profile
+from frontier.lease import Pause
 from frontier.queue import Frontier
 from frontier.shards import frontier_of
 from frontier.store import FrontierLost
@@ -176,7 +180,9 @@ def test_lost_queues_are_rebuilt_by_the_page_with_a_printed_account(world: World
     assert operator.get("/jobs/crawls/nowhere/queues").status_code == 404
 
 
-def test_a_rebuild_that_is_interrupted_leaves_no_queues(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rebuild_that_is_interrupted_or_killed_leaves_no_queues_to_visit(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = world.run("spring")
     run.crawl_log.write_text(LOG.format(200, SEED, "-"))
 
@@ -195,7 +201,21 @@ def test_a_rebuild_that_is_interrupted_leaves_no_queues(world: World, monkeypatc
             rebuild(target)
     with pytest.raises(FrontierLost):
         frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)
+    kill = f"""
+import os
+from admin.jobs.control.rebuild import rebuild
+from admin.jobs.control.steering import find
+from archive.settings.load import load
+settings = load({{"home": {str(world.settings.home)!r}, "redis.url": {world.bench.url!r}}}, environment={{}})
+rebuild(find(settings, "spring"), say=lambda step: step.startswith("queueing") and os.kill(os.getpid(), 9))
+"""
+    assert subprocess.run(code_command(kill), env={**os.environ, **PLACES}).returncode == -9
+    with closing(frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)) as half:
+        assert isinstance(half.claim("w"), Pause), "no crawl goes on with half of the queues"
+        assert "rebuild them again" in str(half.reports.progress().paused)
     assert rebuild(target).done == 1, "no --anew is needed"
+    with closing(frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)) as whole:
+        assert whole.reports.progress().paused is None
 
 
 def test_an_export_of_a_crawl_of_another_home_stays(world: World, operator: httpx.Client) -> None:
