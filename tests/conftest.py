@@ -47,17 +47,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start processes of the program by a fork, except in the long form of the tests."""
-    gc.disable()  # until all tests are collected; none of their objects is garbage
     hypothesis_settings.load_profile("slow" if config.getoption("--slow") else "quick")
     if not config.getoption("--slow"):
         fork_server.install()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Collect no garbage while the tests are collected, since none of their objects is garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the objects of thousands of tests, which live until the end."""
     gc.collect()
     gc.freeze()
-    gc.enable()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
