@@ -136,6 +136,13 @@ def test_queues_are_exported_by_the_page_and_imported_into_another_crawl(world: 
     assert "rubbish &lt;b&gt;" in text or "rubbish &#" in text
     (noted,) = (summer.folder / "operator.log").read_text().splitlines()
     assert (json.loads(noted)["by"], json.loads(noted)["command"]) == ("the-operator", "queue import")
+    lines = b"".join(b'{"url": "http://example.org/%d"}\n' % number for number in range(600))
+    assert send("cut.jsonl.gz", gzip.compress(lines)[:-9]).status_code == 303
+    failed = _ended(operator, summer)
+    assert failed["problem"].startswith("a file can't be used: cut.jsonl.gz is no whole gzip file"), failed
+    assert "500 URLs queued" in failed["problem"]
+    (_, noted) = (summer.folder / "operator.log").read_text().splitlines()
+    assert json.loads(noted)["outcome"].startswith("500 URLs queued")
 
     with world.site.client(Role.READER) as reader:
         seen = reader.get(_page(summer)).text
