@@ -205,7 +205,7 @@ def opened_lines(path: Path) -> Iterator[OpenedLines]:
             with io.BufferedReader(_Unpacked(file), _PIECE) as plain:
                 yield OpenedLines(cast(BinaryIO, plain), file)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise OSError(f"{path} is no whole gzip file: {error}") from error
+        raise OSError(f"{path.name} is no whole gzip file: {error}; make or copy it again") from error
 
 
 class _Unpacked(io.RawIOBase):

@@ -18,6 +18,11 @@ def each_value(names: str | tuple[str, ...], values: Iterable[Any]) -> Callable[
     rows = [(value,) if isinstance(names, str) else tuple(value) for value in values]
 
     def made(test: Callable[..., None]) -> Callable[..., None]:
+        if not rows:
+            raise ValueError(f"{test.__name__} has no values, so that it would test nothing")
+        if inspect.iscoroutinefunction(test):
+            raise TypeError(f"{test.__name__} is a coroutine, which nobody would wait for")
+
         @functools.wraps(test)
         def run(**fixtures: Any) -> None:
             for row in rows:

@@ -12,15 +12,12 @@ from pydantic import Field
 
 from admin.collections.tasks.task_folder import TaskKind
 from admin.collections.tasks.tasks import TaskView, order_task, safe_name
-from admin.jobs.control.queues import opened
 from admin.jobs.control.rebuild import checked_run
-from admin.jobs.control.steering import FoundJob, NoJob, NotRunning, find
+from admin.jobs.control.steering import FoundJob, NoJob, find
 from admin.jobs.runs import RunError
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Right, Transaction
-from frontier.private_redis.server import RedisProblem
-from frontier.store import FrontierUnavailable
 
 
 class QueueExportOrder(InputModel):
@@ -111,15 +108,5 @@ def _order(
     conditions: dict[str, object],
     upload: Path | None = None,
 ) -> TaskView:
-    return order_task(transaction, kind, _collection(target), {"job": target.name, **conditions}, upload)
-
-
-def _collection(target: FoundJob) -> str:
-    """Return the collection of a crawl. That of another home stands in its frontier. Raises IllegalState."""
-    if target.run is not None:
-        return target.run.state.collection
-    try:
-        with opened(target) as frontier:
-            return frontier.job.collection
-    except (NotRunning, RedisProblem, FrontierUnavailable) as error:
-        raise IllegalState(str(error)) from error
+    collection = target.run.state.collection if target.run is not None else ""
+    return order_task(transaction, kind, collection, {"job": target.name, **conditions}, upload)

@@ -86,6 +86,7 @@ class TaskOrder:
 
     kind: TaskKind
     collection: str
+    """Empty for work on the queues of a crawl of another home."""
     created: Micros
     created_by: str
     conditions: Mapping[str, Any]

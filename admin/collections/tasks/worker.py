@@ -97,17 +97,29 @@ class TaskWorker:
         with self._home_lock(lane) as is_ours:
             if not is_ours:
                 return
+            busy: set[str] = set()
             if lane is _Lane.SMALL:
-                for task in tasks:
-                    if _is_small(task) and task.result() is None and not self._stops.is_set():
-                        self._carry_out(task)
+                for task in filter(_is_small, tasks):
+                    self._carry_out_in_turn(task, busy)
                 return
             remove_leftovers(self._settings, time.time() - _DRAFT_SECONDS)
             for task in tasks:
                 if self._is_unneeded(task):
                     task.remove()
-                elif task.result() is None and not self._stops.is_set():
-                    self._carry_out(task)
+                else:
+                    self._carry_out_in_turn(task, busy)
+
+    def _carry_out_in_turn(self, task: TaskFolder, busy: set[str]) -> None:
+        """Carry out a task that waits. `busy` has the crawls on whose queues an older task still works.
+
+        A rebuild and an import of one crawl at the same time would queue URLs that were visited.
+        """
+        crawl = _crawl_of(task)
+        if task.result() is not None or crawl in busy or self._stops.is_set():
+            return
+        self._carry_out(task)
+        if crawl and task.result() is None:
+            busy.add(crawl)
 
     def _is_unneeded(self, task: TaskFolder) -> bool:
         order, result = task.order(), task.result()
@@ -115,7 +127,7 @@ class TaskWorker:
             return True
         days = self._settings.admin.task_days
         is_old = result is not None and days > 0 and result.ended + days * _DAY_MICROS < now_micros()
-        return is_old or (result is not None and self._is_gone(order.collection))
+        return is_old or (result is not None and order.collection != "" and self._is_gone(order.collection))
 
     def _is_gone(self, collection: str) -> bool:
         """Return whether the collection was deleted. A folder that is only away leaves its captures in the index."""
@@ -180,8 +192,13 @@ class TaskWorker:
 
 
 def _is_small(task: TaskFolder) -> bool:
+    return task.input_bytes <= _SMALL_BYTES or bool(_crawl_of(task))
+
+
+def _crawl_of(task: TaskFolder) -> str:
+    """Return the name of the run on whose queues a task works; empty for other tasks."""
     order = task.order()
-    return task.input_bytes <= _SMALL_BYTES or (order is not None and order.kind.is_of_queues)
+    return str(order.conditions["job"]) if order is not None and order.kind.is_of_queues else ""
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -234,7 +234,13 @@ def import_file(
             _take_lines(frontier, file, found, any_scope=any_scope, tell=tell)
     except _JobOver as error:
         raise JobError(_ENDED) from error
-    _note(target, "import", {"file": str(path.absolute()), "any_scope": any_scope}, found.line(), by=by)
+    except OSError as error:
+        if found == ImportCount():
+            raise
+        raise OSError(f"{error}; until there, {found.line()}") from error
+    finally:
+        if found != ImportCount():
+            _note(target, "import", {"file": str(path.absolute()), "any_scope": any_scope}, found.line(), by=by)
     return found
 
 

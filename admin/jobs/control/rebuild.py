@@ -51,6 +51,8 @@ _DOCUMENTS: Final = frozenset(("text/html", "application/xhtml+xml"))
 _FOREVER: Final = float("inf")
 _EVERY_KEY: Final = KeyRange("", "\U0010ffff")
 _COUNTED_HOPS: Final = re.compile(r"(\d+)\+(.*)", re.DOTALL)
+_UNFINISHED: Final = "its queues were not rebuilt to the end; stop the crawl, and rebuild them again"
+"""The reason of the pause during a rebuild."""
 type _Ended = Literal["done", "failed", "excluded"]
 
 _ORIGINAL: Final = re.compile(r'duplicate:"([^",]+),(\d+)"')
@@ -121,8 +123,9 @@ def rebuild(
 ) -> RebuildAccount:
     """Rebuild the frontier of a job that does not run. `logs` are further crawl.log files; `say` tells of each step.
 
-    With `anew`, a frontier that is there is dropped first. A rebuild that fails or is interrupted leaves no frontier;
-    one that was killed is repeated with `anew`. `by` is who asked for the rebuild, when that is not the login name.
+    With `anew`, a frontier that is there is dropped first. A rebuild that fails or is interrupted leaves no frontier.
+    One that was killed leaves a paused frontier, which the next rebuild drops. `by` is who asked for the rebuild, when
+    that is not the login name.
 
     Raises RunError for a job that runs or whose folder is elsewhere, JobError for a definition that can't be used and
     for a frontier that is there, OSError, FrontierUnavailable and RedisProblem.
@@ -136,10 +139,13 @@ def rebuild(
         _drop_or_refuse(url, target, anew=anew)
         frontier = frontier_for(url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         stack.enter_context(closing(frontier))
-        frontier.open_job(lists=settings.home / LIST_FOLDER)
-        work = _Rebuild(settings, frontier, [run.crawl_log, *logs], run.state.seconds)
         try:
+            frontier.begin_job(lists=settings.home / LIST_FOLDER)
+            frontier.controls.pause(_UNFINISHED)  # for a crawl that goes on after a kill of this process
+            frontier.queue_seeds()
+            work = _Rebuild(settings, frontier, [run.crawl_log, *logs], run.state.seconds)
             account = work.run(with_pages=with_pages, say=say)
+            frontier.controls.go_on()
         except BaseException:
             with suppress(FrontierUnavailable, FrontierLost):
                 frontier.forget()  # a crawl that goes on with half of it would visit the other half again
@@ -357,15 +363,15 @@ def _definition(run: Run) -> Job:
 
 
 def _drop_or_refuse(url: str, target: FoundJob, *, anew: bool) -> None:
-    """Drop the frontier of a job with `anew`. Raises JobError when there is one otherwise."""
+    """Drop the frontier of a job with `anew`, or that of a killed rebuild. Raises JobError for another one."""
     settings = target.settings
     try:
         found = frontier_of(url, target.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
     except FrontierLost:
         return
     with closing(found):
-        if not anew:
-            progress = found.reports.progress()
+        progress = found.reports.progress()
+        if not anew and progress.paused != _UNFINISHED:
             raise JobError(
                 f"Redis has the queues of job {target.name}, with {counted(progress.queued, 'queued URL')}; "
                 "resume the job, or give --anew to rebuild them"

@@ -336,6 +336,23 @@ def test_a_small_import_does_not_wait_for_a_large_one(
         assert done.facts["captures"] == 1
 
 
+def test_work_on_the_queues_of_one_crawl_is_done_in_turn(settings: Settings, worker: Callable[[], TaskWorker]) -> None:
+    def ordered(crawl: str) -> TaskFolder:
+        given = TaskOrder(TaskKind.QUEUE_REBUILD, "", now_micros(), "somebody", {"job": crawl})
+        return put_order(new_draft(settings, now_micros()), given)
+
+    first, second, other = ordered("spring"), ordered("spring"), ordered("summer")
+    with first.held():  # as if the other lane was at work
+        worker()
+        until(lambda: other.result() is not None, what="the task of another crawl", within=100)
+        assert second.state() == "waiting"
+    until(lambda: second.result() is not None, what="the second task", within=100)
+    ends = [each.result() for each in (first, second)]
+    assert [(each.problem.startswith("there is no job spring"), each.state) for each in ends if each] == [
+        (True, "failed"), (True, "failed"),
+    ]  # fmt: skip
+
+
 def test_a_package_of_very_many_files_is_refused_before_any_is_copied(
     settings: Settings, worker: Callable[[], TaskWorker], tmp_path: Path
 ) -> None:

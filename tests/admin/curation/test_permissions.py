@@ -101,6 +101,7 @@ def test_generation_leaves_out_sites_with_the_reason(world: World) -> None:
     assert r"part\\.org" in traps, "the crawl must not reach the refused part by links"
 
 
+@pytest.mark.both_databases
 def test_a_permission_keeps_its_history_and_each_change_is_audited(database: Database, clock: MovableClock) -> None:
     number = note(database, "Example.ORG", PermissionState.ASKED, contact="Anna")
     with database.transaction(COMMAND_LINE) as transaction:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,11 +16,13 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import select
+from support.processes.python_code import PLACES, code_command
 from support.processes.waiting import until
 from support.stores.real_frontier import Bench
 from support.web.site_server import RunningSite, running_site, send_form
 
-from admin.collections.tasks.task_folder import FOLDER
+from admin.collections.tasks.task_folder import FOLDER, tasks_of
+from admin.collections.tasks.worker import TaskWorker
 from admin.jobs.control.rebuild import rebuild
 from admin.jobs.control.steering import find
 from admin.jobs.runs import Run, locked, resume_or_create
@@ -29,6 +33,7 @@ from archive.file_lock import lock_or_not
 from archive.settings import FrontierSettings
 from archive.settings.load import Settings, load
 from frontier.definition.job import Profile
+from frontier.lease import Pause
 from frontier.queue import Frontier
 from frontier.shards import frontier_of
 from frontier.store import FrontierLost
@@ -131,6 +136,13 @@ def test_queues_are_exported_by_the_page_and_imported_into_another_crawl(world: 
     assert "rubbish &lt;b&gt;" in text or "rubbish &#" in text
     (noted,) = (summer.folder / "operator.log").read_text().splitlines()
     assert (json.loads(noted)["by"], json.loads(noted)["command"]) == ("the-operator", "queue import")
+    lines = b"".join(b'{"url": "http://example.org/%d"}\n' % number for number in range(600))
+    assert send("cut.jsonl.gz", gzip.compress(lines)[:-9]).status_code == 303
+    failed = _ended(operator, summer)
+    assert failed["problem"].startswith("a file can't be used: cut.jsonl.gz is no whole gzip file"), failed
+    assert "500 URLs queued" in failed["problem"]
+    (_, noted) = (summer.folder / "operator.log").read_text().splitlines()
+    assert json.loads(noted)["outcome"].startswith("500 URLs queued")
 
     with world.site.client(Role.READER) as reader:
         seen = reader.get(_page(summer)).text
@@ -175,7 +187,9 @@ def test_lost_queues_are_rebuilt_by_the_page_with_a_printed_account(world: World
     assert operator.get("/jobs/crawls/nowhere/queues").status_code == 404
 
 
-def test_a_rebuild_that_is_interrupted_leaves_no_queues(world: World) -> None:
+def test_a_rebuild_that_is_interrupted_or_killed_leaves_no_queues_to_visit(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = world.run("spring")
     run.crawl_log.write_text(LOG.format(200, SEED, "-"))
 
@@ -188,4 +202,34 @@ def test_a_rebuild_that_is_interrupted_leaves_no_queues(world: World) -> None:
         rebuild(target, say=interrupted)
     with pytest.raises(FrontierLost):
         frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)
+    with monkeypatch.context() as patch:
+        patch.setattr(Frontier, "queue_seeds", lambda _: interrupted("queueing the seeds"))
+        with pytest.raises(KeyboardInterrupt):
+            rebuild(target)
+    with pytest.raises(FrontierLost):
+        frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)
+    kill = f"""
+import os
+from admin.jobs.control.rebuild import rebuild
+from admin.jobs.control.steering import find
+from archive.settings.load import load
+settings = load({{"home": {str(world.settings.home)!r}, "redis.url": {world.bench.url!r}}}, environment={{}})
+rebuild(find(settings, "spring"), say=lambda step: step.startswith("queueing") and os.kill(os.getpid(), 9))
+"""
+    assert subprocess.run(code_command(kill), env={**os.environ, **PLACES}).returncode == -9
+    with closing(frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)) as half:
+        assert isinstance(half.claim("w"), Pause), "no crawl goes on with half of the queues"
+        assert "rebuild them again" in str(half.reports.progress().paused)
     assert rebuild(target).done == 1, "no --anew is needed"
+    with closing(frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)) as whole:
+        assert whole.reports.progress().paused is None
+
+
+def test_an_export_of_a_crawl_of_another_home_stays(world: World, operator: httpx.Client) -> None:
+    name = "autumn-20261127131014"
+    world.bench.frontier(SEED, name=name)
+    assert send_form(operator, f"/jobs/crawls/{name}/queues", f"/jobs/crawls/{name}/queues/export").status_code == 303
+    (task,) = tasks_of(world.settings)
+    until(lambda: task.result() is not None or task.order() is None, what="the export", within=120)
+    assert not TaskWorker(world.settings)._is_unneeded(task)
+    assert task.export.exists()

@@ -458,13 +458,13 @@ MISBEHAVING = (
     "onbeforeunload = event => { event.preventDefault(); return 'stay' }",
     "for (let i = 0; i < 20; i++) window.open('/pop' + i)",
     "for (let i = 20; i--;) Object.assign(document.createElement('a'), {href: '/z' + i, download: 1}).click()",
+    "location.href = 'file:///etc/passwd'",
     "location.href = 'chrome://crash'",
     'document.body.innerHTML += \'<iframe src="foo:bar"></iframe><iframe src="view-source:http://a/"></iframe>\'',
     "new EventSource('/events')",
     "window.close()",
 )
 ALIKE = (
-    "location.href = 'file:///etc/passwd'",
     "location.href = 'mailto:a@b.test'",
     "navigator.geolocation.getCurrentPosition(() => {}); Notification.requestPermission()",
     "new WebSocket('ws://' + location.host + '/socket')",

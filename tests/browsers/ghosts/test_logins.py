@@ -111,10 +111,12 @@ def test_a_form_without_a_button_a_button_without_a_form_and_two_steps_log_in(
     assert [cookie.value for cookie in made(fleet, profile_of(origin, path)).cookies] == [COOKIE]
 
 
-def test_a_login_is_used_by_visits_and_no_record_has_its_cookie(
+def test_a_login_is_used_by_visits_and_neither_the_login_nor_its_cookie_is_recorded(
     fleet: Fleet, origin: RawOrigin, site: MemberSite
 ) -> None:
     profile = made(fleet, profile_of(origin))
+    assert {"/login", "/session"} <= {seen.path for seen in origin.visits}
+    assert not fleet.proxy.folder("logins").exists()
     visitor = Ghost(
         fleet.settings(sandbox=False, behaviors="", page_records=["text", "dom", "har"]),
         [fleet.control],
@@ -144,14 +146,6 @@ def test_a_login_is_used_by_visits_and_no_record_has_its_cookie(
     assert "page:logged-out:pond" in later.annotations
     (info,) = fleet.proxy.records(f"{order.collection}-later").of(f"urn:pageinfo:{order.url}")
     assert {"type": "logged-out", "rule": "pond"} in json.loads(info.block)["flaws"]
-
-
-@pytest.mark.slow
-def test_the_login_itself_is_not_archived(fleet: Fleet, origin: RawOrigin, site: MemberSite) -> None:
-    made(fleet, profile_of(origin))
-
-    assert {"/login", "/session"} <= {seen.path for seen in origin.visits}
-    assert not fleet.proxy.folder("logins").exists()
 
 
 def test_a_wrong_password_and_a_page_without_a_form_are_named_without_the_password(

@@ -413,6 +413,7 @@ def test_an_explanation_says_where_a_domain_was_and_what_becomes_of_it_now(world
         do(world, explanation.explain_job, 10**30)
 
 
+@pytest.mark.both_databases
 def test_harvests_are_listed_by_name_in_pages_and_searched(world: World) -> None:
     for name in ("b", "A news", "c_news", "d%"):
         create(world, name=name)

@@ -141,6 +141,7 @@ def test_a_reader_uploads_nothing(sqlite_domains: Database) -> None:
     assert count(sqlite_domains, Domain) == [0]
 
 
+@pytest.mark.both_databases
 def test_two_uploads_of_the_same_list_at_once_add_each_domain_once(
     domains: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -311,6 +311,7 @@ def test_all_problems_of_name_comments_and_text_are_named_at_once(database: Data
     assert [each.field for each in caught.value.problems] == ["name", "comments", "version_comments", "text"]
 
 
+@pytest.mark.both_databases
 def test_templates_are_listed_by_name_in_pages(database: Database) -> None:
     for name in ("c", "a", "B", "d", "ä"):
         create(database, name)
