@@ -151,7 +151,10 @@ def _crawl(
     """Run the command to its end, again after each kill of the command itself. Return the kills."""
     left, done = list(plan), list[Kill]()
     while True:
+        begun = _requests(visits)
         with _command(home, seeds, settings or {}) as crawl:
+            # A command whose Redis dies while it starts says so and ends, so that kills wait for its first visit.
+            until(lambda: crawl.poll() is not None or _is_under_way(crawl.pid, home, visits, begun), what="a visit")  # noqa: B023
             while left:
                 at, victim = left[0].requests, left[0].victim
                 until(lambda at=at: _requests(visits) >= at or crawl.poll() is not None, what="requests", within=900)  # type: ignore[misc]
@@ -210,6 +213,10 @@ def _site(pages: int, hosts: int, visits: Path) -> Iterator[SiteProcess]:
 
 def _requests(visits: Path) -> int:
     return visits.read_bytes().count(b"\n")
+
+
+def _is_under_way(crawl: int, home: Path, visits: Path, begun: int) -> bool:
+    return _requests(visits) > begun and bool(_processes(crawl, home, "worker-"))
 
 
 def _processes(crawl: int, home: Path, victim: str) -> list[int]:
