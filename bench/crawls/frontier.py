@@ -266,7 +266,7 @@ def measure(
         full, spilled = _memory(client), _spilled(client, shards)
         restart = _restarted(client, server)
         tell(f"Redis was killed, and answered again after {restart:.1f} s")
-        queued_memory = _memory(client)  # without buffers and scripts that the new server does not have
+        queued_memory = _memory(client)
         pid = int(client.info("server")["process_id"])  # that of the new server
         before = resource_usage(pid).redis_cpu
         found = _emptied(server.url, workers, batch, claims, shards)
@@ -460,8 +460,10 @@ def _candidates(hosts: int, urls: int) -> Iterator[Candidate]:
 
 
 def _memory(client: Any) -> int:
-    """Return the bytes that the data of Redis take."""
-    return int(client.info("memory")["used_memory"])
+    """Return the bytes that the data of Redis take, without scripts and buffers, which come and go."""
+    info = client.info("memory")
+    apart = sum(int(info.get(name, 0)) for name in ("used_memory_scripts", "mem_clients_normal", "mem_aof_buffer"))
+    return int(info["used_memory"]) - apart
 
 
 def _peak_megabytes() -> float:
