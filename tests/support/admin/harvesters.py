@@ -144,8 +144,9 @@ class Admin:
         return until(reached, what=f"job {job_id} in {statuses}", within=within)
 
     def ended(self, job_id: int, within: float = 100) -> JobView:
-        """The job once its end was reported."""
-        return self.await_status(job_id, JobStatus.DONE, JobStatus.FAILED, within=within)
+        """The job once its end was reported, or the end of the job that a scheduler at its start has put in its place."""
+        job = self.await_status(job_id, JobStatus.DONE, JobStatus.FAILED, JobStatus.RESUBMITTED, within=within)
+        return job if job.resubmitted_as_id is None else self.ended(job.resubmitted_as_id, within)
 
     def results(self, job_id: int) -> dict[str, tuple[int, int, int, StopReason]]:
         """Objects, bytes, new bytes and stop reason of each domain of a job."""
