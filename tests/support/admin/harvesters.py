@@ -144,7 +144,7 @@ class Admin:
         return until(reached, what=f"job {job_id} in {statuses}", within=within)
 
     def ended(self, job_id: int, within: float = 100) -> JobView:
-        """The job once its end was reported, or the end of the job that a scheduler at its start has put in its place."""
+        """The job once its end was reported. A job that was resubmitted has the end of the other one."""
         job = self.await_status(job_id, JobStatus.DONE, JobStatus.FAILED, JobStatus.RESUBMITTED, within=within)
         return job if job.resubmitted_as_id is None else self.ended(job.resubmitted_as_id, within)
 
