@@ -60,8 +60,8 @@ class ProfileEdit:
     before: Any
     after: Any
     line: int = 0
-    """Of a long list, the number of the first line in `before` and `after`, from 1: these have the changed lines, with
-    one line before and one behind them. 0 when they have the whole value."""
+    """The number of the line, from 1, with which `before` and `after` begin, in an edit of a long list. They have the
+    changed lines, one line before them and one line behind them. 0 means that they have the whole values."""
 
     @property
     def place(self) -> str:

@@ -66,8 +66,8 @@ class EditView(OutputModel):
     before: Any
     after: Any
     line: int = 0
-    """Of a long list, the number of the first line in `before` and `after`, which have the changed lines, with one line
-    before and one behind them; 0 for whole values."""
+    """The number of the line with which `before` and `after` begin, in an edit of a long list. They have the changed
+    lines, one line before them and one line behind them. 0 means that they have the whole values."""
 
 
 class JobEdits(OutputModel):

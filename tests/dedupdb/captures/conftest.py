@@ -20,7 +20,7 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Of a new, empty database: every test of the index holds for both kinds."""
+    """Return the URL of a new, empty database, since every test of the index holds for both kinds."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'index.db'}"
     server: PostgresServer = request.getfixturevalue("postgres")
