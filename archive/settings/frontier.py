@@ -39,7 +39,7 @@ class FrontierSettings(Section):
         10_000,
         ge=0,
         description="URLs of one host that wait in Redis. The last ones of a longer queue wait in files of the job's "
-        "folder. 0 keeps all in Redis.",
+        "folder, and so do the URLs of a host that is set aside. 0 keeps all in Redis.",
     )
     skip_down: int = Field(
         5,

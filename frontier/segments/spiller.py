@@ -1,4 +1,4 @@
-"""The spiller moves the ends of long queues into segments, and back when they are needed.
+"""The spiller moves the ends of long queues, and the queues of hosts set aside, into segments, and back when needed.
 
 One command runs a job, and only its spiller works on the job's segments.
 """
@@ -25,8 +25,16 @@ from frontier.store import FrontierLost, FrontierUnavailable, Store
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 0.5
+_FEW_SEGMENTS: Final = 5_000
+"""With more segments than this, the looks are rarer, so that their list keeps nobody busy."""
 MOST_ENTRIES: Final = 10_000
 """Largest number of URLs in a segment."""
+COLD_URLS: Final = 100
+"""A host that is set aside keeps at most so many URLs in memory. For fewer, a file would cost more than it saves."""
+_COLD_SECONDS: Final = 60.0
+"""The queues of hosts that stay set aside are measured again after this time, since links still come in."""
+_COLD_LOOK_SECONDS: Final = 2.0
+"""After this time, hosts that are visited have their turn before further hosts that are set aside."""
 _STEP: Final = 500
 _KEPT_SECONDS: Final = 60.0
 """A file that Redis does not know is removed after this time. After a kill, Redis may know the state of two seconds
@@ -47,6 +55,10 @@ class QueueSpiller:
         self._registry = SegmentRegistry(store, folder)
         self._unknown: dict[Path, float] = {}
         """Files that Redis does not know, and since when."""
+        self._pause = LOOK_SECONDS
+        self._measured = set[bytes]()
+        """Hosts that are set aside, and whose queues were measured."""
+        self._next_measure = 0.0
         self._has_looked = False
         self._foreign: set[str] = set()
         self._over = threading.Event()
@@ -69,20 +81,23 @@ class QueueSpiller:
             with store.guarded():
                 store.client.hset(store.key("state"), "queue_memory", self._most)
         segments = self._registry.segments()
+        self._pause = LOOK_SECONDS * max(1, len(segments) // _FEW_SEGMENTS)
         owner = self._registry.owner() if self._most or segments else ""
-        self._read_back([each for each in segments if self._is_ours(each, owner)])
         with store.guarded():
             hosts = set(store.client.smembers(store.key("long")))
+            aside = set(store.client.hkeys(store.key("aside")))
+        self._read_back([each for each in segments if _name(each.host) not in aside and self._is_ours(each, owner)])
         if not self._has_looked:
             hosts |= self._all_hosts()
         self._has_looked = True
         for host in sorted(hosts):
-            self._spill(host.decode("utf-8", "replace"), owner)
+            self._spill(host, owner, self._most, self._most // 2)
+        self._spill_cold(aside, owner)
         self._remove_unknown()
 
     def _run(self) -> None:
         look = SteadyWork("the look at long queues", self.look, FrontierUnavailable, FrontierLost)
-        while not self._over.wait(LOOK_SECONDS):
+        while not self._over.wait(self._pause):
             look()
 
     def _is_ours(self, segment: Segment, owner: str) -> bool:
@@ -104,23 +119,46 @@ class QueueSpiller:
                 found.update(host for host, _ in store.client.zscan_iter(store.key(name), count=_STEP))
             found.update(store.client.hkeys(store.key("aside")))
             found.update(store.client.smembers(store.key("beyond")))
-            long = set[bytes]()
-            for chunk in batched(found, _STEP):
+        return self._longer(found, self._most)
+
+    def _spill_cold(self, aside: set[bytes], owner: str) -> None:
+        """Move the queues of hosts that are set aside into segments, as many as the time of a look allows."""
+        now = time.monotonic()
+        if now >= self._next_measure:
+            self._measured.clear()
+            self._next_measure = now + _COLD_SECONDS
+        found = self._longer(aside - self._measured, COLD_URLS)
+        self._measured = aside - found
+        for host in sorted(found):
+            if self._over.is_set() or time.monotonic() - now > _COLD_LOOK_SECONDS:
+                return
+            self._spill(host, owner, COLD_URLS, 0)
+            self._measured.add(host)
+
+    def _longer(self, hosts: set[bytes], most: int) -> set[bytes]:
+        """Return the hosts that have more than `most` URLs in memory; none when all URLs are to stay in memory."""
+        store, long = self._store, set[bytes]()
+        if not self._most:
+            return long
+        for chunk in batched(hosts, _STEP):
+            with store.guarded():
                 pipeline = store.client.pipeline(transaction=False)
                 for host in chunk:
-                    pipeline.zcard(store.key(f"q:{host.decode('utf-8', 'replace')}"))
-                long.update(host for host, size in zip(chunk, pipeline.execute(), strict=True) if size > self._most)
-        return long if self._most else set()
+                    pipeline.zcard(store.key(f"q:{_text(host)}"))
+                sizes = pipeline.execute()
+            long.update(host for host, size in zip(chunk, sizes, strict=True) if size > most)
+        return long
 
-    def _spill(self, host: str, owner: str) -> None:
-        """Move the end of a queue into segments until half of the allowed URLs are left."""
+    def _spill(self, host_name: bytes, owner: str, most: int, kept: int) -> None:
+        """Move the end of a queue with more than `most` URLs into segments until `kept` URLs are left."""
+        host = _text(host_name)
         store, queue = self._store, self._store.key(f"q:{host}")
-        while self._most:
+        while most:
             with store.guarded():
                 size = int(store.client.zcard(queue))
-            if size <= self._most:
+            if size <= most:
                 break
-            entries = self._last(queue, min(size - self._most // 2, MOST_ENTRIES))
+            entries = self._last(queue, min(size - kept, MOST_ENTRIES))
             if not entries:
                 break
             mark = blake2b(host.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -162,6 +200,8 @@ class QueueSpiller:
                     pipeline.zcount(self._store.key(f"q:{segment.host}"), "-inf", f"({segment.first}")
                 before = pipeline.execute()
             for segment, number in zip(chunk, before, strict=True):
+                if self._over.is_set():
+                    return
                 if few is None or segment.read or number <= few:
                     self._queue(segment)
 
@@ -195,6 +235,14 @@ class QueueSpiller:
             if now - since >= _KEPT_SECONDS:
                 path.unlink(missing_ok=True)
                 del self._unknown[path]
+
+
+def _text(host: bytes) -> str:
+    return host.decode("utf-8", "replace")
+
+
+def _name(host: str) -> bytes:
+    return host.encode("utf-8", "surrogatepass")
 
 
 def drop_segments(folder: Path) -> None:

@@ -18,7 +18,7 @@ from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
 from frontier.segments.registry import SegmentRegistry
 from frontier.segments.segment_file import SegmentDamaged, SegmentEntry, read_segment, write_segment
-from frontier.segments.spiller import QueueSpiller
+from frontier.segments.spiller import COLD_URLS, QueueSpiller
 from frontier.store import ScriptArgument, Store
 
 MOST = 20
@@ -249,6 +249,30 @@ def test_a_host_that_is_set_aside_takes_its_segments_along(bench: Bench, tmp_pat
     frontier.controls.wake_host("big.example")
     assert frontier.reports.progress().queued == 200
     assert len(drained(frontier, spiller)) == 200
+
+
+def test_the_queue_of_a_host_that_is_set_aside_takes_no_memory_until_the_host_wakes(
+    bench: Bench, tmp_path: Path
+) -> None:
+    frontier = bench.frontier(url(0), settings=PATIENT.model_copy(update={"queue_memory": 10_000}))
+    frontier.segments.folder = tmp_path / "queue"
+    frontier.add(Candidate(url(number), "L", via=url(0), depth=1) for number in range(1, COLD_URLS))
+    frontier.controls.set_host_aside("big.example", "limit-host-urls")
+    frontier.spiller().look()
+    assert in_memory(bench) == COLD_URLS, "a file would cost more than so few URLs"
+    frontier.add(Candidate(url(number), "L", via=url(0), depth=1) for number in range(COLD_URLS, 5 * COLD_URLS))
+    spiller = frontier.spiller()
+    for _ in range(2):
+        spiller.look()
+        assert (in_memory(bench), bench.client.hlen(bench.key("u"))) == (0, 0)
+    progress = frontier.reports.progress()
+    assert (progress.queued, progress.excluded, progress.spilled) == (0, 5 * COLD_URLS, 5 * COLD_URLS)
+    assert frontier.desk.delete([url(7)]) == 1
+    frontier.controls.wake_host("big.example")
+    left = [url(number) for number in range(5 * COLD_URLS) if number != 7]
+    assert drained(frontier, spiller) == left
+    progress = frontier.reports.progress()
+    assert (progress.done, progress.queued, progress.spilled, progress.lost) == (len(left), 0, 0, 0)
 
 
 def test_entries_that_all_stayed_in_memory_are_passed_over(
