@@ -567,12 +567,11 @@ class Frontier(LeaseQueue):
         return rejected
 
     def note_rejected(self, decisions: Sequence[ScopeDecision]) -> None:
-        """Count rejected candidates, and store them for the report."""
-        if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
+        """Count rejected candidates, and store them for the reports."""
+        timeouts = self._scope.take_timeouts()
+        if arguments := rejection_arguments(decisions, timeouts):
             self._store.run("reject", *arguments)
-            if self.link_log is not None:
-                self.link_log.note(decisions)
-        self._note_switched_off()
+        self._after_queued(decisions, has_timeouts=bool(timeouts))
 
     def close(self) -> None:
         """Close the connections to Redis."""
