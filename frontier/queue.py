@@ -155,6 +155,14 @@ class Frontier(LeaseQueue):
         self.queue_seeds()
         return was_there
 
+    def check_opening(self, *, lists: Path | None = None) -> None:
+        """Raise JobError when the job can't be opened with its list files, or beside the other jobs. Change nothing."""
+        self.load_lists()
+        groups_of(self.job.profile.groups, lists)
+        with self._store.guarded():
+            stored = self._store.client.get(self._store.root)
+        self._run_open(stored or b"", "")
+
     def begin_job(self, *, lists: Path | None = None, told: Callable[[int], None] = lambda _: None) -> bool:
         """Open the job as `open_job` does, store the scope of its seeds and mark them as seen, but queue none of them.
 
@@ -567,12 +575,11 @@ class Frontier(LeaseQueue):
         return rejected
 
     def note_rejected(self, decisions: Sequence[ScopeDecision]) -> None:
-        """Count rejected candidates, and store them for the report."""
-        if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
+        """Count rejected candidates, and store them for the reports."""
+        timeouts = self._scope.take_timeouts()
+        if arguments := rejection_arguments(decisions, timeouts):
             self._store.run("reject", *arguments)
-            if self.link_log is not None:
-                self.link_log.note(decisions)
-        self._note_switched_off()
+        self._after_queued(decisions, has_timeouts=bool(timeouts))
 
     def close(self) -> None:
         """Close the connections to Redis."""
@@ -611,7 +618,10 @@ class Frontier(LeaseQueue):
 
     def _open(self, before: bytes, state: Sequence[str | int | float]) -> bool:
         """Store the job. Return False when another process changed the job first. Raises JobError."""
-        answer = self._store.run("open", before, self.job.model_dump_json(), self._settings.shards, *state)
+        return self._run_open(before, self.job.model_dump_json(), *state)
+
+    def _run_open(self, before: bytes, job: str, *state: str | int | float) -> bool:
+        answer = self._store.run("open", before, job, self._settings.shards, *state)
         if isinstance(answer, bytes):
             name, _, number = answer.decode("utf-8", "replace").partition("\n")
             raise JobError(

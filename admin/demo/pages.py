@@ -129,7 +129,10 @@ def _journal(request: Request) -> Answer:
 def _greeting(request: Request) -> Answer:
     if request.method != "POST":
         return _json({"error": "POST a name"}, 405)
-    name = json.loads(request.body)["name"]
+    try:
+        name = json.loads(request.body)["name"]
+    except (ValueError, LookupError, TypeError):
+        return _json({"error": "POST a JSON object with a name"}, 400)
     return _json({"greeting": f"Good morning, {name}. The gate is open."})
 
 
@@ -139,7 +142,10 @@ def _ticket(request: Request) -> Answer:
 
 
 def _basket(request: Request) -> Answer:
-    return _json({"basket": f"In your basket: one bag of {parse_qs(request.body.decode())['seeds'][0]} seeds."})
+    seeds = parse_qs(request.body.decode("utf-8", "replace")).get("seeds")
+    if seeds is None:
+        return _json({"error": "POST the name of seeds"}, 400)
+    return _json({"basket": f"In your basket: one bag of {seeds[0]} seeds."})
 
 
 def _members(request: Request) -> Answer:

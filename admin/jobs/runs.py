@@ -69,6 +69,8 @@ class RunState:
     """URLs that failed after all tries."""
     missing: tuple[str, ...] = ()
     """One line for each thing that is missing, as in the summary."""
+    allow_private: bool = False
+    """The last attempt fetched from private addresses, too (`--allow-private`)."""
 
     def can_resume(self, limits: Mapping[str, float]) -> bool:
         """Return whether the run can be resumed: it was cut off, or ended by limits that have been raised since."""

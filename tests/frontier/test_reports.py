@@ -10,7 +10,7 @@ from support.stores.real_frontier import Bench
 from archive.settings import FrontierSettings
 from frontier.definition.job import Profile
 from frontier.definition.scope import Candidate
-from frontier.lease import Lease
+from frontier.lease import JobFinished, Lease
 from frontier.politeness import VisitOutcome
 from frontier.reports import HostReport, RejectedSeed, SeedReport
 
@@ -120,6 +120,20 @@ def test_seeds_that_are_rejected_or_lead_astray_are_told_with_the_rule(bench: Be
         "http://example.org/": RejectedSeed("http://other.example/forbidden/x", "excluded", "exclude forbidden"),
         "http://example.org/forbidden": RejectedSeed("http://example.org/forbidden", "excluded", "exclude forbidden"),
     }
+
+
+def test_a_seed_whose_redirect_an_edit_rejects_is_told_with_the_rule(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier("http://example.org/")
+    seed = leased(frontier)
+    frontier.add([seed.candidate("http://moved.example/x", "R")], seed)
+    frontier.finish(seed, VisitOutcome(301, redirect="http://moved.example/x"))
+    rule = "REJECT SurtPrefixed http://(example,moved,"
+    bench.again(frontier).edit({"rules+": [rule]})
+    assert isinstance(frontier.claim("w"), JobFinished)
+    (facts,) = frontier.reports.facts_of_seeds(["http://example.org/"])
+    assert facts.astray is not None
+    assert (facts.astray.url, facts.astray.rule) == ("http://moved.example/x", f"rule 1: {rule}")
+    assert frontier.reports.progress().codes[-5000] == 1
 
 
 def test_hosts_that_only_wait_are_told_too(bench: Bench, links: Links) -> None:

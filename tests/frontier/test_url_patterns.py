@@ -92,3 +92,12 @@ def test_a_job_of_a_hundred_thousand_patterns_is_stored_and_decides() -> None:
     found = [scope.decide(link) for link in links]
     assert [decision.reason for decision in found if isinstance(decision, Rejected)] == ["excluded", "excluded"]
     assert isinstance(found[2], Accepted)
+
+
+def test_long_lists_that_are_alike_have_one_index_for_as_long_as_one_is_in_use() -> None:
+    texts = [f"/trap{number}/" for number in range(1_000)]
+    first, again = UrlPatterns(texts), UrlPatterns(list(texts))
+    assert first._many is not None
+    assert again._many is not None
+    assert first._many._index is again._many._index
+    assert again.first_found("http://example.org/trap999/") == "/trap999/"

@@ -198,6 +198,16 @@ def test_every_request_is_noted_with_host_method_and_headers(garden: GardenSite)
     assert (seen.url, seen.method, seen.headers["x-seen"]) == (f"https://{SHOP}/basket", "POST", "yes")
 
 
+def test_a_request_that_misses_what_a_path_needs_is_answered_with_400(garden: GardenSite) -> None:
+    for url, body in (
+        (f"https://{SHOP}/basket", b""),
+        (f"https://{SHOP}/basket", b"\xff=1"),
+        (f"http://{WWW}/api/greeting", b"[]"),
+        (f"http://{WWW}/api/greeting", b"{"),
+    ):
+        assert ask(garden, url, "POST", body).status == 400, (url, body)
+
+
 def test_an_unknown_name_is_refused(garden: GardenSite) -> None:
     assert ask(garden, "http://forest.test/").status == 421
 

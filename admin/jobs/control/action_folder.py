@@ -219,8 +219,7 @@ class ActionFolder:
         sync_folder(self._folder)
         sync_folder(target.parent)
         self._note(f"{FOLDER}/{path.name} was taken: {result.line()}")
-        with suppress(OSError):
-            note_change(self._run_folder, "action", {"file": path.name}, result.line())
+        note_change(self._run_folder, "action", {"file": path.name}, result.line())
 
     def _refuse(self, path: Path, why: str) -> None:
         self._refused.add(path.name)

@@ -1,23 +1,29 @@
-"""Each change of an operator to the queues of a job is a line of JSON in `operator.log` in the run's folder."""
+"""Each change of an operator to the queues of a job is a line of JSON in `operator.log` in the run's folder.
+
+A change that may take long has a line when it begins, with the outcome `begun`, and another one at its end. So the log
+tells of a change that was killed. A line that a killed process has left unfinished ends where the next line begins.
+"""
 
 from __future__ import annotations
 
 import getpass
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from archive.dates import iso_date, now_micros
-from archive.files import write_all
 from archive.json_text import compact_json
+from archive.rotated_log import RotatedLog
 
 FILE_NAME: Final = "operator.log"
+BEGUN: Final = "begun"
 _SHOWN: Final = 500
 
 
 def note_change(folder: Path, command: str, arguments: Mapping[str, Any], outcome: str, *, by: str = "") -> None:
-    """Append what was asked, by whom, and what it changed. Raises OSError."""
+    """Append what was asked, by whom, and what it changed; nothing when the disk is full, as the change was made."""
     line = {
         "time": iso_date(now_micros()),
         "by": by or login_name(),
@@ -25,11 +31,8 @@ def note_change(folder: Path, command: str, arguments: Mapping[str, Any], outcom
         **{name: _short(value) for name, value in arguments.items() if value not in (None, "", False, ())},
         "outcome": outcome,
     }
-    fd = os.open(folder / FILE_NAME, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    try:
-        write_all(fd, [compact_json(line).encode("utf-8", "replace") + b"\n"])
-    finally:
-        os.close(fd)
+    with suppress(OSError):
+        RotatedLog(folder / FILE_NAME).append([compact_json(line)])
 
 
 def login_name() -> str:

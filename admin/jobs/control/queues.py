@@ -9,12 +9,12 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
-from admin.jobs.control.operator_log import login_name, note_change
+from admin.jobs.control.operator_log import BEGUN, login_name, note_change
 from admin.jobs.control.steering import FoundJob, NotRunning
 from admin.units import counted
 from archive.files import replacement
@@ -228,19 +228,20 @@ def import_file(
     URL is queued twice. `by` is who asked for the import, when that is not the login name, and `tell` gets the bytes of
     the file that were read so far. Raises OSError for the file, and JobError when the job has ended its work.
     """
-    found = ImportCount()
+    found, arguments = ImportCount(), {"file": str(path.absolute()), "any_scope": any_scope}
     try:
         with opened_lines(path) as file:
-            _take_lines(frontier, file, found, any_scope=any_scope, tell=tell)
+            _note(target, "import", arguments, BEGUN, by=by)
+            try:
+                _take_lines(frontier, file, found, any_scope=any_scope, tell=tell)
+            finally:
+                _note(target, "import", arguments, found.line(), by=by)
     except _JobOver as error:
         raise JobError(_ENDED) from error
     except OSError as error:
         if found == ImportCount():
             raise
         raise OSError(f"{error}; until there, {found.line()}") from error
-    finally:
-        if found != ImportCount():
-            _note(target, "import", {"file": str(path.absolute()), "any_scope": any_scope}, found.line(), by=by)
     return found
 
 
@@ -406,7 +407,6 @@ class _JobOver(Exception):
 
 
 def _note(target: FoundJob, command: str, arguments: Mapping[str, Any], outcome: str, *, by: str = "") -> None:
-    """Note a change in the folder of the run. The change has been made, also when the disk is full."""
+    """Note a change in the folder of the run."""
     if target.run is not None:
-        with suppress(OSError):
-            note_change(target.run.folder, f"queue {command}", arguments, outcome, by=by)
+        note_change(target.run.folder, f"queue {command}", arguments, outcome, by=by)

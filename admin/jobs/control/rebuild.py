@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import batched
 from pathlib import Path
 from typing import Final, Literal
 
-from admin.jobs.control.operator_log import note_change
+from admin.jobs.control.operator_log import BEGUN, note_change
 from admin.jobs.control.steering import FoundJob
 from admin.jobs.progress.tally import LogFollower, size_of
 from admin.jobs.runs import PROFILE_FILE, Run, RunError, locked
@@ -23,6 +24,7 @@ from admin.units import counted
 from archive import crawl_log
 from archive.crawl_log import LogLine
 from archive.names.warc_paths import WarcPaths
+from archive.rotated_log import log_exists, open_log
 from archive.settings.load import Settings
 from archive.url import UrlError, canonical, host_of
 from archive.warc.reading.member_reader import WarcError
@@ -123,35 +125,46 @@ def rebuild(
 ) -> RebuildAccount:
     """Rebuild the frontier of a job that does not run. `logs` are further crawl.log files; `say` tells of each step.
 
-    With `anew`, a frontier that is there is dropped first. A rebuild that fails or is interrupted leaves no frontier.
-    One that was killed leaves a paused frontier, which the next rebuild drops. `by` is who asked for the rebuild, when
-    that is not the login name.
+    With `anew`, a frontier that is there is dropped, after everything that the rebuild reads was opened once. A rebuild
+    that fails or is interrupted later leaves no frontier. One that was killed leaves a paused frontier, which the next
+    rebuild drops. `by` is who asked for the rebuild, when that is not the login name.
 
     Raises RunError for a job that runs or whose folder is elsewhere, JobError for a definition that can't be used and
-    for a frontier that is there, OSError, FrontierUnavailable and RedisProblem.
+    for a frontier that is there, CapturesError, OSError, FrontierUnavailable and RedisProblem.
     """
     run, settings = checked_run(target), target.settings
-    job = _definition(run)
+    job, lists = _definition(run), settings.home / LIST_FOLDER
+    for log in [*([run.crawl_log] if log_exists(run.crawl_log) else ()), *logs]:
+        with open_log(log) as file:
+            file.read(1)
     with ExitStack() as stack:
         stack.enter_context(locked(run))
         url = settings.redis.url or running_url(settings.home)
         url = url or stack.enter_context(start_redis(settings.home)).url
-        _drop_or_refuse(url, target, anew=anew)
         frontier = frontier_for(url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         stack.enter_context(closing(frontier))
+        frontier.check_opening(lists=lists)
+        has_index = settings.database.url or (settings.home / _INDEX_FILE).exists()
+        captures = stack.enter_context(Captures(settings.database_url)) if has_index else None
+        former = _former(stack, url, target, anew=anew)
+        note = partial(note_change, run.folder, "queue rebuild", {"logs": [str(log) for log in logs]}, by=by)
+        note(BEGUN)
         try:
-            frontier.begin_job(lists=settings.home / LIST_FOLDER)
+            if former is not None:
+                former.forget()
+            frontier.begin_job(lists=lists)
             frontier.controls.pause(_UNFINISHED)  # for a crawl that goes on after a kill of this process
             frontier.queue_seeds()
-            work = _Rebuild(settings, frontier, [run.crawl_log, *logs], run.state.seconds)
+            work = _Rebuild(settings, frontier, captures, [run.crawl_log, *logs], run.state.seconds)
             account = work.run(with_pages=with_pages, say=say)
             frontier.controls.go_on()
         except BaseException:
             with suppress(FrontierUnavailable, FrontierLost):
                 frontier.forget()  # a crawl that goes on with half of it would visit the other half again
+            note("broken off; the job has no queues")
             raise
     account.command = target.command()
-    note_change(run.folder, "queue rebuild", {"logs": [str(log) for log in logs]}, f"{account.queued} queued", by=by)
+    note(f"{account.queued} queued")
     return account
 
 
@@ -168,9 +181,12 @@ def checked_run(target: FoundJob) -> Run:
 class _Rebuild:
     """One rebuild reads the logs several times, so that its memory does not grow with them."""
 
-    def __init__(self, settings: Settings, frontier: Frontier, logs: Sequence[Path], seconds: float) -> None:
+    def __init__(
+        self, settings: Settings, frontier: Frontier, captures: Captures | None, logs: Sequence[Path], seconds: float
+    ) -> None:
         self._settings = settings
         self._frontier = frontier
+        self._captures = captures
         self._logs = logs
         self._seconds = seconds
         self._seeds = {seed.url for seed in frontier.job.seeds}
@@ -183,9 +199,9 @@ class _Rebuild:
         account.with_pages = with_pages
         say("marking the URLs that were done")
         account.done = self._end("done", widens=True)
-        if self._settings.database.url or (self._settings.home / _INDEX_FILE).exists():
+        if self._captures is not None:
             say("reading the capture index")
-            account.from_index = self._mark_captures()
+            account.from_index = self._mark_captures(self._captures)
         account.failed = self._end("failed")
         account.excluded = self._end("excluded")
         say("queueing the URLs whose visits failed for a while")
@@ -219,12 +235,12 @@ class _Rebuild:
                     self._count(url, line)
         return count
 
-    def _mark_captures(self) -> int:
+    def _mark_captures(self, captures: Captures) -> int:
         """Mark the URLs of captures as seen, of which a killed crawl had not written a line."""
         name, collection = self._frontier.job.name, self._frontier.job.collection
         seeds: set[str] = set()
 
-        def urls(captures: Captures) -> Iterator[tuple[RestoredUrl, None]]:
+        def urls() -> Iterator[tuple[RestoredUrl, None]]:
             for capture in captures.search(Query(collection, (_EVERY_KEY,)), seconds=_FOREVER):
                 if capture.job != name or capture.method != "GET" or not capture.status:
                     continue
@@ -233,9 +249,7 @@ class _Rebuild:
                     seeds.update({url} & self._seeds)
                     yield RestoredUrl(Candidate(url), "done", capture.status), None
 
-        with Captures(self._settings.database_url) as captures:
-            count = self._restore(urls(captures))
-        return count + self._frontier.desk.end(sorted(seeds), "done", 200)
+        return self._restore(urls()) + self._frontier.desk.end(sorted(seeds), "done", 200)
 
     def _queue_referrers(self) -> int:
         count, last = 0, ""
@@ -362,22 +376,25 @@ def _definition(run: Run) -> Job:
     return Job(name=run.state.name, collection=run.state.collection, seeds=seeds, profile=load_profile(profile))
 
 
-def _drop_or_refuse(url: str, target: FoundJob, *, anew: bool) -> None:
-    """Drop the frontier of a job with `anew`, or that of a killed rebuild. Raises JobError for another one."""
+def _former(stack: ExitStack, url: str, target: FoundJob, *, anew: bool) -> Frontier | None:
+    """Return the frontier to drop: with `anew` that of the job, or that of a killed rebuild; None when there is none.
+
+    The stack closes the frontier. Raises JobError for a frontier that must stay.
+    """
     settings = target.settings
     try:
         found = frontier_of(url, target.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
     except FrontierLost:
-        return
-    with closing(found):
-        progress = found.reports.progress()
-        if not anew and progress.paused != _UNFINISHED:
-            raise JobError(
-                f"Redis has the queues of job {target.name}, with {counted(progress.queued, 'queued URL')}; "
-                "resume the job, or give --anew to rebuild them"
-            )
-        found.segments.folder = target.segment_folder
-        found.forget()
+        return None
+    stack.enter_context(closing(found))
+    progress = found.reports.progress()
+    if not anew and progress.paused != _UNFINISHED:
+        raise JobError(
+            f"Redis has the queues of job {target.name}, with {counted(progress.queued, 'queued URL')}; "
+            "resume the job, or give --anew to rebuild them"
+        )
+    found.segments.folder = target.segment_folder
+    return found
 
 
 def _canonical(url: str) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import shlex
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -20,7 +21,7 @@ from typing import Any, Final
 from admin.fleet.home_folder import collections
 from admin.jobs.control.operator_log import login_name
 from admin.jobs.control.url_history import UrlHistory, url_history
-from admin.jobs.runs import STATE_FILE, Run, find_runs, is_locked
+from admin.jobs.runs import PROFILE_FILE, SEEDS_FILE, STATE_FILE, Run, find_runs, is_locked
 from archive.program_name import command
 from archive.settings.load import Settings
 from frontier.definition.job import Seed
@@ -108,9 +109,11 @@ class FoundJob:
         """Return the command line that resumes the job."""
         assert self.run is not None
         state, folder = self.run.state, self.run.folder
-        files = f"--seeds-file {folder / 'seeds.txt'} --profile {folder / 'profile.json'}"
-        home = f"--home {self.settings.home}"
-        return f"`{command('crawl')} {home} --collection {state.collection} --job {state.job} {files}`"
+        options = ["--home", self.settings.home, "--collection", state.collection, "--job", state.job]
+        options += ["--seeds-file", folder / SEEDS_FILE, "--profile", folder / PROFILE_FILE]
+        if state.allow_private and not self.settings.proxy.allow_private:
+            options.append("--allow-private")
+        return f"`{command('crawl')} {shlex.join(map(str, options))}`"
 
 
 @dataclass(frozen=True, slots=True)

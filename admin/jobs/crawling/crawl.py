@@ -125,6 +125,7 @@ class Crawl:
                 started=run.state.started or iso_date(now_micros()),
                 ended="",
                 missing=(),
+                allow_private=self._settings.proxy.allow_private,
             )
             actions = ActionFolder(run.folder, frontier, self._display.note)
             actions.prepare()

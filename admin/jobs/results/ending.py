@@ -261,9 +261,10 @@ def _seed_ends(seeds: Iterable[SeedFacts], tally: JobTally, aside: Collection[st
 def _seed_end(
     url: str, code: int, report: SeedReport | None, astray: RejectedSeed | None, *, is_aside: bool
 ) -> SeedEnd:
-    if astray is not None and astray.url == url:
+    is_unvisited = code in (0, crawl_log.OUT_OF_SCOPE)
+    if astray is not None and astray.url == url and is_unvisited:
         return SeedEnd(url, SeedState.REJECTED, code, _rule(astray))
-    if astray is not None and (300 <= code < 400 or not code):
+    if astray is not None and astray.url != url and (is_unvisited or 300 <= code < 400):
         return SeedEnd(url, SeedState.REDIRECTED_OUT, code, f"{astray.url}, which is out of scope: {_rule(astray)}")
     if report is not None and report.state in ("queued", "again"):
         return SeedEnd(url, SeedState.ASIDE if is_aside else SeedState.WAITING, code)

@@ -19,8 +19,13 @@ _RUN: Final = re.compile(r"\\[a-zA-Z0-9]|((?:[^\\\[\](){}|.^$*+?]|\\[^a-zA-Z0-9]
 """A class or an assertion of one letter, or characters that stand for themselves with what follows them."""
 _STRUCTURE: Final = frozenset("[({|)")
 _ESCAPED: Final = re.compile(r"\\(.)")
-_PLAIN: Final = re.compile(r"(?:(?:[^\\\[\](){}|.^$*+?]|\.|\\[dDwWsS]|\\[^a-zA-Z0-9])(?:[*+?]\??)?|[$^])*", re.ASCII)
-"""Patterns of single characters with repeats, which are regular expressions whatever their characters are."""
+_CLASS: Final = r"\[\^?(?:a-z|A-Z|0-9|[a-zA-Z0-9_./?=%]|\\[dDwWsS])+\]"
+_ATOM: Final = rf"(?:[^\\\[\](){{}}|.^$*+?]|\.|\\[dDwWsS]|\\[^a-zA-Z0-9]|{_CLASS})"
+_REPEAT: Final = r"(?:(?:[*+?]|\{[1-9][0-9]?,?\})\??)?"
+_FLAT: Final = rf"(?:{_ATOM}{_REPEAT}|[$^])*+"
+_PLAIN: Final = re.compile(rf"(?:{_ATOM}{_REPEAT}|[$^]|\((?:\?:)?{_FLAT}(?:\|{_FLAT})*+\){_REPEAT})*+", re.ASCII)
+"""Patterns of characters, classes and groups with repeats, which are regular expressions whatever their characters are.
+Groups in groups and anything else are not among them."""
 
 
 class PatternIndex:

@@ -16,6 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
+from weakref import WeakValueDictionary
 
 import regex
 
@@ -41,6 +42,8 @@ _START: Final = r"\A"
 _END: Final = r"\Z"
 MOST_WITHOUT_INDEX: Final = 100
 """A list of more patterns has an index."""
+_INDEXES: Final = WeakValueDictionary[tuple[str, ...], PatternIndex]()
+"""The indexes of the lists in force. An edit that leaves a list of 100,000 alone makes no new one."""
 _SPECIAL: Final = re.compile(r"\(\?(?!:|i\))|\\[1-9g]")
 """Lookarounds and back-references. A pattern with one of them is never called simple."""
 
@@ -166,7 +169,7 @@ class _ManyPatterns:
     def __init__(self, texts: list[str], whole: bool) -> None:
         self._texts = texts
         self._whole = whole
-        self._index = PatternIndex(texts)
+        self._index = _index_of(tuple(texts))
         self._compiled: dict[int, _Search] = {}
 
     def searches(self, url: str) -> Iterator[_Search]:
@@ -183,6 +186,13 @@ class _ManyPatterns:
             pattern = UrlPattern(self._texts[number], whole=self._whole)
             found = self._compiled.setdefault(number, (pattern.simple, pattern))
         return found
+
+
+def _index_of(texts: tuple[str, ...]) -> PatternIndex:
+    found = _INDEXES.get(texts)
+    if found is None:
+        found = _INDEXES[texts] = PatternIndex(texts)
+    return found
 
 
 def _searches(texts: Iterable[str], whole: bool) -> tuple[_Search, ...]:

@@ -106,7 +106,7 @@ def test_a_person_orders_a_package_and_downloads_it(
     assert send_form(operator, PACKAGES, until="2026-11", url_prefix=PAGE, title="Ferns").status_code == 303
     made = ended(operator)
     assert (made["state"], made["created_by"], made["missing_count"]) == ("done", "the-operator", 0), made
-    path = re.findall(r'href="([^"]+/package)"', operator.get(PACKAGES).text)[0]
+    path = re.findall(r'href="([^"]+/file)"', operator.get(PACKAGES).text)[0]
     answer = operator.get(path, headers={"Accept-Encoding": "identity"})
     assert answer.headers["Content-Disposition"].startswith("attachment; filename=news-")
     assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
@@ -135,15 +135,15 @@ def test_readers_see_packages_and_neither_make_nor_download_them(site: RunningSi
     made = ended(operator)
     with site.client(Role.READER) as reader:
         text = reader.get(PACKAGES).text
-        assert ("done" in text, f"{made['id']}/package" in text) == (True, False)
+        assert ("done" in text, f"{made['id']}/file" in text) == (True, False)
         assert "New package" not in text
-        for path in (f"{PACKAGES}/{made['id']}/package", f"/api/v1/tasks/{made['id']}/package"):
+        for path in (f"{PACKAGES}/{made['id']}/file", f"/api/v1/tasks/{made['id']}/package"):
             assert reader.get(path).status_code == 403
         token = re.search(r'name="csrf_token" value="([^"]+)"', reader.get("/profile").text)
         assert token is not None
         assert reader.post(PACKAGES, data={"csrf_token": token[1]}).status_code == 403
-    assert operator.get(f"/collections/other/packages/{made['id']}/package").status_code == 404
-    assert operator.get(f"{PACKAGES}/..%2f..%2fadmin.key/package").status_code == 404
+    assert operator.get(f"/collections/other/packages/{made['id']}/file").status_code == 404
+    assert operator.get(f"{PACKAGES}/..%2f..%2fadmin.key/file").status_code == 404
 
 
 def test_a_package_that_can_not_be_made_says_why_and_leaves_nothing(

@@ -32,10 +32,11 @@ from admin.models.transaction import COMMAND_LINE
 from archive.file_lock import lock_or_not
 from archive.settings import FrontierSettings
 from archive.settings.load import Settings, load
-from frontier.definition.job import Profile
-from frontier.lease import Pause
+from frontier.definition.job import Job, JobError, Profile
+from frontier.lease import JobFinished, Lease, Pause
+from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
-from frontier.shards import frontier_of
+from frontier.shards import frontier_for, frontier_of
 from frontier.store import FrontierLost
 
 SEED = "http://example.org/"
@@ -134,15 +135,16 @@ def test_queues_are_exported_by_the_page_and_imported_into_another_crawl(world: 
     text = operator.get(_page(summer)).text
     assert "1 refused (scope)" in text
     assert "rubbish &lt;b&gt;" in text or "rubbish &#" in text
-    (noted,) = (summer.folder / "operator.log").read_text().splitlines()
-    assert (json.loads(noted)["by"], json.loads(noted)["command"]) == ("the-operator", "queue import")
+    noted = [json.loads(line) for line in (summer.folder / "operator.log").read_text().splitlines()]
+    assert {(each["by"], each["command"]) for each in noted} == {("the-operator", "queue import")}
+    assert [each["outcome"] for each in noted] == ["begun", taken["account"][0]]
     lines = b"".join(b'{"url": "http://example.org/%d"}\n' % number for number in range(600))
     assert send("cut.jsonl.gz", gzip.compress(lines)[:-9]).status_code == 303
     failed = _ended(operator, summer)
     assert failed["problem"].startswith("a file can't be used: cut.jsonl.gz is no whole gzip file"), failed
     assert "500 URLs queued" in failed["problem"]
-    (_, noted) = (summer.folder / "operator.log").read_text().splitlines()
-    assert json.loads(noted)["outcome"].startswith("500 URLs queued")
+    *_, last = (summer.folder / "operator.log").read_text().splitlines()
+    assert json.loads(last)["outcome"].startswith("500 URLs queued")
 
     with world.site.client(Role.READER) as reader:
         seen = reader.get(_page(summer)).text
@@ -150,6 +152,10 @@ def test_queues_are_exported_by_the_page_and_imported_into_another_crawl(world: 
         assert reader.get("/api/v1/tasks", params={"crawl": summer.state.name}).json()["items"][0]["account"] == []
         assert (reader.get(path).status_code, reader.get(_page(spring)).status_code) == (403, 200)
     assert operator.get(path.replace(spring.state.name, summer.state.name)).status_code == 404
+    for place, task in ((_page(summer), made["id"]), ("/collections/garden/packages", taken["id"])):
+        for action in ("cancel", "remove"):
+            assert send_form(operator, _page(spring), f"{place}/{task}/{action}").status_code == 404
+    assert operator.get(f"/collections/garden/packages/{made['id']}/file").status_code == 404
     with world.site.database.reading(COMMAND_LINE) as opened:
         entries = opened.session.scalars(select(AuditEntry).where(AuditEntry.entity == "crawl")).all()
     assert {(each.action, each.actor, each.entity_id) for each in entries} == {
@@ -185,6 +191,29 @@ def test_lost_queues_are_rebuilt_by_the_page_with_a_printed_account(world: World
     with closing(rebuilt) as frontier:
         assert [each.url for each in frontier.desk.entries(("queued",))] == [f"{SEED}late"]
     assert operator.get("/jobs/crawls/nowhere/queues").status_code == 404
+
+
+def test_a_rebuild_that_is_refused_drops_no_queues(world: World, tmp_path: Path) -> None:
+    run = world.run("spring")
+    frontier = world.frontier(run)
+    target = find(world.settings, run.state.name)
+    with pytest.raises(FileNotFoundError, match=r"no\.log"):
+        rebuild(target, logs=[tmp_path / "no.log"], anew=True)
+    run.save_profile({"scope": "host", "groups": ["list:gone.txt"]})
+    with pytest.raises(JobError, match=r"gone\.txt"):
+        rebuild(target, anew=True)
+    run.save_profile({"scope": "host"})
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    frontier.finish(lease, VisitOutcome(200, is_document=True))
+    assert isinstance(frontier.claim("w"), JobFinished)
+    other = Job.of("other", "garden", [SEED], Profile(scope="host"))
+    with closing(frontier_for(world.bench.url, other, FrontierSettings(shards=2), timeout_seconds=10)) as wider:
+        wider.open_job()
+    with pytest.raises(JobError, match=r"frontier\.shards is 1"):
+        rebuild(target, anew=True)
+    assert frontier.reports.progress().pages == 1, "the frontier is there"
+    assert not (run.folder / "operator.log").exists(), "nothing was changed"
 
 
 def test_a_rebuild_that_is_interrupted_or_killed_leaves_no_queues_to_visit(
@@ -223,6 +252,9 @@ rebuild(find(settings, "spring"), say=lambda step: step.startswith("queueing") a
     assert rebuild(target).done == 1, "no --anew is needed"
     with closing(frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)) as whole:
         assert whole.reports.progress().paused is None
+    noted = [json.loads(line)["outcome"] for line in (run.folder / "operator.log").read_text().splitlines()]
+    broken = ["begun", "broken off; the job has no queues"]
+    assert noted == [*broken, *broken, "begun", "begun", "0 queued"]
 
 
 def test_an_export_of_a_crawl_of_another_home_stays(world: World, operator: httpx.Client) -> None:

@@ -7,15 +7,14 @@ from typing import Any, Final
 from flask import Blueprint, request, url_for
 from werkzeug.wrappers import Response
 
-from admin.collections.tasks import queue_orders, tasks
+from admin.collections.tasks import queue_orders
 from admin.collections.tasks.queue_orders import QueueExportOrder, QueueRebuildOrder
-from admin.collections.tasks.task_folder import ENDS
-from admin.models.errors import NotFound, UseCaseError
-from admin.models.transaction import Right, Transaction
-from admin.web.files import download as file_for_download
+from admin.models.errors import UseCaseError
+from admin.models.transaction import Right
 from admin.web.files import sent_file
 from admin.web.forms.form import Form
 from admin.web.page import done, needs, page, read, reading, saving, site, transaction, with_large_files
+from admin.web.tasks import add_task_routes, task_values
 
 BLUEPRINT: Final = Blueprint("queue_files", __name__, url_prefix="/crawls/<name>/queues")
 _SWITCHES: Final = ("seen", "any_scope", "revisit_pages", "anew")
@@ -33,7 +32,7 @@ def index(name: str) -> Response:
 @needs(Right.READ)
 def live(name: str) -> Response:
     """Show the part of the page that changes while a task is carried out."""
-    return page("jobs/queue_files_live.html", **_tasks(name))
+    return page("jobs/queue_files_live.html", **task_values(name, queues=True))
 
 
 @BLUEPRINT.post("/export", endpoint="export")
@@ -82,27 +81,7 @@ def rebuild(name: str) -> Response:
     return _page(name, form)
 
 
-@BLUEPRINT.post("/<task>/<any(cancel, remove):action>", endpoint="act")
-@needs(Right.OPERATE)
-def act(name: str, task: str, action: str) -> Response:
-    """Cancel a task that waits or runs, or remove one that has ended."""
-    with transaction() as opened:
-        _check(opened, name, task)
-        if action == "cancel":
-            tasks.cancel_task(opened, task)
-            return done("The task is cancelled. URLs that an import has added stay in the queues.", ".index", name=name)
-        tasks.remove_task(opened, task)
-    return done("The task was removed.", ".index", name=name)
-
-
-@BLUEPRINT.get("/<task>/file", endpoint="download")
-@needs(Right.OPERATE)
-def download(name: str, task: str) -> Response:
-    """Return a finished export for download, whole or in ranges."""
-    with reading() as opened:
-        _check(opened, name, task)
-        path = tasks.package_of(opened, task)
-    return file_for_download(path, f"{name}-{task}.jsonl.gz")
+add_task_routes(BLUEPRINT, queues=True)
 
 
 def _page(name: str, form: Form) -> Response:
@@ -110,19 +89,8 @@ def _page(name: str, form: Form) -> Response:
         crawl = queue_orders.show_crawl(opened, name)
     most = site().settings.admin.upload_max_bytes
     status = 422 if form.has_problems else 200
-    return page("jobs/queue_files.html", status, crawl=crawl, form=form, most=most, **_tasks(crawl.name))
-
-
-def _tasks(name: str) -> dict[str, Any]:
-    with reading() as opened:
-        found = tasks.list_tasks(opened, crawl=name, queues=True, after=request.args.get("after"))
-    return {"name": name, "tasks": found, "is_busy": any(each.state not in ENDS for each in found.items), "ends": ENDS}
-
-
-def _check(opened: Transaction, name: str, task: str) -> None:
-    found = tasks.show_task(opened, task)
-    if found.job != name or not found.kind.is_of_queues:
-        raise NotFound("task", task)
+    shown = task_values(crawl.name, queues=True)
+    return page("jobs/queue_files.html", status, crawl=crawl, form=form, most=most, **shown)
 
 
 def _form() -> Form:

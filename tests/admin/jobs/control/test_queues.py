@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -17,14 +19,17 @@ from click.testing import CliRunner
 from support.origins.chain_site import ChainSite
 from support.processes.ghostfleet_command import Command
 from support.processes.memory import growth
+from support.processes.python_code import PLACES, code_command
 from support.processes.waiting import until
 from support.stores.real_frontier import Bench
 
 from admin.commands.jobs.job import job
 from admin.commands.jobs.queue import queue
 from admin.jobs.control import queues
+from admin.jobs.control.operator_log import FILE_NAME
 from admin.jobs.control.queues import MOST_PROBLEMS, export, import_file
 from admin.jobs.control.steering import FoundJob
+from admin.jobs.runs import resume_or_create
 from archive.settings.load import Settings
 from frontier.definition.job import JobError
 from frontier.lease import JobFinished, Lease
@@ -137,7 +142,7 @@ def test_the_queues_of_a_running_crawl_are_seen_and_changed(home: Path, site: Ch
     folder = Path(crawl.line(event="summary")["folder"])
     notes = _rows((folder / "operator.log").read_text())
     assert [note["command"] for note in notes] == [
-        *("queue add", "queue add", "queue export", "queue delete", "queue import"),
+        *("queue add", "queue add", "queue export", "queue delete", "queue import", "queue import"),
         *("queue block", "queue budget", "queue budget", "queue unblock"),
     ]
     assert notes[3] | {"expression": "calendar", "outcome": "1 URL deleted"} == notes[3]
@@ -235,6 +240,7 @@ def test_a_rebuild_without_pages_says_what_is_unknown(home: Path, site: ChainSit
     assert lines[3] == "damaged        1 line of the logs can't be read"
     assert "--revisit-pages" in lines[4]
     assert "`ghostfleet crawl" in lines[5]
+    assert "--allow-private" in lines[5], "the crawl was started with it"
     found = _rows(_done(home, "search", ".", "--job", JOB, "--json"))
     assert {each["url"].removeprefix(site.url): each["state"] for each in found} == {
         "late": "queued", "referrer": "queued", "forbidden": "excluded", "wrong": "failed",
@@ -273,6 +279,35 @@ def test_many_urls_are_exported_and_imported_in_flat_memory(
     again = import_file(FoundJob("summer", None, settings), other, tmp_path / "part.jsonl", any_scope=False)
     assert (again.queued, again.known) == (0, 2_999)
     assert other.reports.progress().queued == told.queued + 1
+
+
+def test_an_import_that_was_killed_stands_in_the_log_and_the_next_line_begins_on_its_own(
+    redis_url: str, home: Path, settings: Settings, tmp_path: Path
+) -> None:
+    file, bench = tmp_path / "queue.jsonl", Bench(redis_url)
+    file.write_text("".join(f'{{"url": "http://example.org/{number}"}}\n' for number in range(600)))
+    run = resume_or_create(settings.collection("garden") / "jobs", "garden", JOB, {})
+    frontier = bench.frontier(name=run.state.name)
+    killed = f"""
+import os
+from pathlib import Path
+from admin.jobs.control.queues import import_file, opened
+from admin.jobs.control.steering import find
+from archive.settings.load import load
+target = find(load({{"home": {str(home)!r}, "redis.url": {redis_url!r}}}, environment={{}}), {JOB!r})
+with opened(target) as frontier:
+    import_file(target, frontier, Path({str(file)!r}), any_scope=False, tell=lambda _: os.kill(os.getpid(), 9))
+"""
+    assert subprocess.run(code_command(killed), env={**os.environ, **PLACES}).returncode == -9
+    log = run.folder / FILE_NAME
+    (begun,) = _rows(log.read_text())
+    assert (begun["command"], begun["file"], begun["outcome"]) == ("queue import", str(file), "begun")
+    log.write_text(f"{log.read_text()}{log.read_text()[:40]}")
+    told = import_file(FoundJob(run.state.name, run, settings), frontier, file, any_scope=False)
+    assert (told.queued, told.known) == (100, 500)
+    lines = log.read_text().splitlines()
+    assert [json.loads(line)["outcome"] for line in (lines[0], *lines[2:])] == ["begun", "begun", told.line()]
+    bench.close()
 
 
 def test_an_export_that_breaks_off_leaves_the_older_file(

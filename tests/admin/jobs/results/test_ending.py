@@ -111,6 +111,14 @@ def test_a_seed_that_answers_404_fails_the_job() -> None:
             *(301, None, RejectedSeed("http://x.example/", "excluded", "exclude x"), SeedState.REDIRECTED_OUT),
             "redirects to http://x.example/, which is out of scope: excluded (exclude x)",
         ),
+        (
+            *(-5000, None, RejectedSeed("http://x.example/", "excluded", "exclude x"), SeedState.REDIRECTED_OUT),
+            "redirects to http://x.example/, which is out of scope: excluded (exclude x)",
+        ),
+        (
+            *(-5000, None, RejectedSeed(OTHER, "excluded", "exclude x"), SeedState.REJECTED),
+            "was rejected: excluded (exclude x)",
+        ),
         (0, SeedReport(OTHER, "queued", 0, None), None, SeedState.ASIDE, "was not fetched, its host was set aside"),
     ],
 )
