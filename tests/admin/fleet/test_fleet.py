@@ -99,16 +99,6 @@ def test_an_unusable_storage_prevents_the_start_of_the_fleet(settings: Settings)
     assert "setting storage.url = 'nosuch://bucket' can't be used" in fleet.stderr
 
 
-def test_several_processes_share_the_port(settings: Settings, site: ChainSite) -> None:
-    with _start(settings.home, "--processes", "2") as fleet:
-        ready = fleet.line(ready=True)
-        assert len(ready["controls"]) == 2
-        urls = [f"{site.url}{number}" for number in range(1, 4)] * 4
-        assert {_get(ready["proxy"], url).status_code for url in urls} == {200}
-        os.kill(child(settings.home, "proxy-1"), signal.SIGKILL)
-        assert {_get(ready["proxy"], url).status_code for url in urls} == {200}, "nobody is turned away meanwhile"
-
-
 def test_a_killed_proxy_is_restarted_and_its_files_are_repaired(settings: Settings, site: ChainSite) -> None:
     with _start(settings.home) as fleet:
         proxy = fleet.line(ready=True)["proxy"]
