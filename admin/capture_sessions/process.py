@@ -53,9 +53,9 @@ class RunningProxy:
     settings: Settings
     addresses: Addresses
     control: Control
-    tick: Callable[[], None]
-    """The owner calls this several times a second. It restarts children that died, and raises ProxyMissing when it
-    can't."""
+    tick: Callable[[], bool]
+    """The owner calls this several times a second. It restarts children that died, and returns whether the proxy
+    serves. It raises ProxyMissing when it can't restart one."""
 
 
 @contextmanager
@@ -73,11 +73,12 @@ def running_proxy(
         token = control_token(chosen.home)
         with closing(Control(addresses.controls[0], token, timeout_seconds=_CONTROL_SECONDS)) as control:
 
-            def tick() -> None:
+            def tick() -> bool:
                 try:
                     fleet.tick()
                 except (RestartLimitReached, StartError) as error:
                     raise ProxyMissing(str(error)) from error
+                return fleet.is_serving
 
             yield RunningProxy(chosen, addresses, control, tick)
     finally:
@@ -123,8 +124,8 @@ class CaptureProcess:
             last_work = time.monotonic()
             try:
                 while not wait(self._settings.capture.process_seconds):
-                    proxy.tick()
-                    tick_steadily(recording)
+                    if proxy.tick():
+                        tick_steadily(recording)
                     if recording.has_live:
                         last_work = time.monotonic()
                     elif time.monotonic() - last_work > _IDLE_SECONDS:

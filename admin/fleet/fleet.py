@@ -186,6 +186,11 @@ class Fleet:
         self._supervisor.tick()
 
     @property
+    def is_serving(self) -> bool:
+        """Return whether each recording proxy is ready."""
+        return all(slot.is_filled and slot.child.is_ready for slot in self._proxies)
+
+    @property
     def has_workers(self) -> bool:
         """Return whether a worker runs or will be restarted."""
         return bool(self._supervisor and self._supervisor.remaining(ShutdownStage.WORKERS))

@@ -28,6 +28,8 @@ from frontier.store import FrontierLost, FrontierUnavailable
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS: Final = 1.0
+_WAIT_SECONDS: Final = 0.2
+"""Longest wait for a message. An intake that waits sees after this time that it is asked to end."""
 _FIRST_PAUSE: Final = 0.5
 _SHOWN: Final = 200
 _UNUSABLE: Final = frozenset({"no-url", "scheme", "too-long"})
@@ -108,7 +110,7 @@ class MessageIntake:
             self._say(FeedLook(FeedState.OPEN))
             looked = monotonic()
             while not self._stop.is_set():
-                broker.wait(_LOOK_SECONDS)
+                broker.wait(_WAIT_SECONDS)
                 if monotonic() - looked >= _LOOK_SECONDS:
                     if look_at(self._target, self._frontier).state is not FeedState.OPEN:
                         return

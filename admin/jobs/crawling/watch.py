@@ -28,6 +28,8 @@ from frontier.store import FrontierUnavailable
 log = logging.getLogger(__name__)
 
 TICK_SECONDS: Final = 0.25
+_CHECK_SECONDS: Final = 0.05
+"""Time between two looks whether all workers have ended."""
 PUBLISH_SECONDS: Final = 1.0
 _MAX_NAMED_SEEDS: Final = 3
 REDIS_SECONDS: Final = 60.0
@@ -99,7 +101,7 @@ class JobWatch:
         """
         began = time.monotonic()
         self._limit_seconds = self._frontier.job.profile.limits.seconds
-        while self._fleet.has_workers and not self._interrupts.wait(TICK_SECONDS):
+        while self._fleet.has_workers and not self._interrupts.wait(_CHECK_SECONDS):
             self._fleet.tick()
             self._refresh()
             seconds = self._limit_seconds

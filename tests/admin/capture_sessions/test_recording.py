@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -19,11 +20,13 @@ import httpx
 import pytest
 import trustme
 from playwright.sync_api import Error, sync_playwright
+from sqlalchemy import select
 from support.archive.browsed_collection import png
 from support.archive.secret_search import files_with
 from support.origins.login_site import PASSWORD, USER, LoginSite
 from support.origins.routed_site import Routed, RoutedSite
 from support.processes import machine_needs
+from support.processes.unsynced_disk import VARIABLES
 from support.processes.waiting import until
 
 from admin.capture_sessions import sessions
@@ -42,6 +45,7 @@ from archive.settings.load import Settings, load
 from archive.warc.upkeep.check import check
 
 pytestmark = pytest.mark.timeout(300)
+_NUMBERS = itertools.count(1)
 NAVIGATE = {"Upgrade-Insecure-Requests": "1", "Sec-Fetch-Dest": "document"}
 
 
@@ -53,18 +57,22 @@ class Hand:
     database: Database
     proxy: RunningProxy
     recording: CaptureRecording
+    collection: str = "hand"
+    """The collection of sessions that name none, which no other test has."""
 
     def start(self, **given: object) -> int:
         """Make a session, and let the proxy serve it."""
         with self.database.transaction(COMMAND_LINE) as transaction:
-            number = sessions.start(transaction, NewCaptureSession.model_validate({"collection": "hand", **given})).id
+            number = sessions.start(
+                transaction, NewCaptureSession.model_validate({"collection": self.collection, **given})
+            ).id
         self.recording.tick()
         return number
 
     def tick(self) -> None:
         """Do what the process does several times a second."""
-        self.proxy.tick()
-        tick_steadily(self.recording)
+        if self.proxy.tick():
+            tick_steadily(self.recording)
 
     def do(self, step: Callable[..., object], number: int) -> None:
         """Take a step of a session, and let the process see it."""
@@ -100,17 +108,56 @@ class Hand:
 
         return until(counted, what=f"{urls} URLs")
 
+    def end_all(self) -> None:
+        """End the sessions that are still open, so that the next test finds none."""
+        open_states = (CaptureState.OPEN, CaptureState.PAUSED)
+        with self.database.transaction(COMMAND_LINE) as transaction:
+            for number in transaction.session.scalars(
+                select(CaptureSession.id).where(CaptureSession.state.in_(open_states))
+            ):
+                sessions.end(transaction, number)
+        until(lambda: self.recording.tick() or not self.recording.has_live, what="the end of all sessions")
 
-@pytest.fixture
-def hand(home: Path, sqlite_tables: Path) -> Iterator[Hand]:
-    shutil.copy(sqlite_tables, home / FILE_NAME)
+
+type Desk = tuple[Settings, Database, RunningProxy]
+
+
+@contextmanager
+def _desk(home: Path, tables: Path) -> Iterator[Desk]:
+    shutil.copy(tables, home / FILE_NAME)
     settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": {"port": 0}}, environment={})
     database = open_database(settings)
     with running_proxy(settings, print, lambda: False, is_window=False) as proxy:
+        yield settings, database, proxy
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def shared_desk(tmp_path_factory: pytest.TempPathFactory, sqlite_tables: Path) -> Iterator[Desk]:
+    """A home with a recording proxy for all tests that neither kill the proxy nor keep passwords."""
+    with ExitStack() as opened:
+        with patch.dict(os.environ, VARIABLES):
+            desk = opened.enter_context(_desk(tmp_path_factory.mktemp("desk"), sqlite_tables))
+        yield desk
+
+
+@pytest.fixture
+def hand(shared_desk: Desk) -> Iterator[Hand]:
+    settings, database, proxy = shared_desk
+    number = next(_NUMBERS)
+    recording = CaptureRecording(settings, database, proxy.control, f"process {number}", None)
+    hand = Hand(settings, database, proxy, recording, f"hand{number}")
+    yield hand
+    hand.end_all()
+
+
+@pytest.fixture
+def lone_hand(home: Path, sqlite_tables: Path) -> Iterator[Hand]:
+    """A person with a home and a proxy of their own."""
+    with _desk(home, sqlite_tables) as (settings, database, proxy):
         recording = CaptureRecording(settings, database, proxy.control, "this process", None)
         yield Hand(settings, database, proxy, recording)
         recording.close()
-    database.close()
 
 
 @pytest.fixture
@@ -127,7 +174,7 @@ def site() -> Iterator[LoginSite]:
 def test_what_a_browser_of_ones_own_fetches_is_kept_until_the_end(hand: Hand, site: LoginSite) -> None:
     number = hand.start(title="By hand")
     with hand.browser(number) as browser:
-        assert "You are recording into hand" in browser.get(CHECK_URL).text
+        assert f"You are recording into {hand.collection}" in browser.get(CHECK_URL).text
         assert browser.get(f"{CHECK_URL}ca.pem").text.startswith("-----BEGIN CERTIFICATE")
         browser.get(site.url("/"), headers=NAVIGATE)
         browser.get(site.url("/missing"))
@@ -151,9 +198,9 @@ def test_what_a_browser_of_ones_own_fetches_is_kept_until_the_end(hand: Hand, si
     hand.do(sessions.end, number)
     found = hand.view(number)
     assert (found.state, found.urls) == (CaptureState.ENDED, 3)
-    files = sorted(path.name for path in hand.settings.archive_dir("hand").iterdir())
+    files = sorted(path.name for path in hand.settings.archive_dir(hand.collection).iterdir())
     assert files
-    assert all(name.startswith(f"hand-manual-{number}-") and name.endswith(".warc.gz") for name in files)
+    assert all(name.startswith(f"{hand.collection}-manual-{number}-") and name.endswith(".warc.gz") for name in files)
     with pytest.raises(IllegalState):
         hand.access(number)
     hand.do(sessions.resume, number)
@@ -167,15 +214,15 @@ def test_a_picture_stands_beside_its_page_without_the_fragment_of_the_address(ha
     with hand.browser(number) as browser:
         browser.get(url, headers=NAVIGATE)
         hand.until(number, 1)
-        hand.recording.keep_picture(number, f"{url}#access_token=geheim", png())
+        hand.recording.keep_picture(number, f"{url}#access_token=verborgen", png())
 
     def pictured() -> bool:
         hand.tick()
-        return urls_with_picture(hand.settings, "hand", [url]) == {url}
+        return urls_with_picture(hand.settings, hand.collection, [url]) == {url}
 
     until(pictured, what="the picture of the page")
     hand.do(sessions.end, number)
-    assert files_with("geheim", hand.settings.home) == []
+    assert files_with("verborgen", hand.settings.home) == []
 
 
 def test_a_wrong_password_and_an_ended_session_are_refused(hand: Hand, site: LoginSite) -> None:
@@ -191,7 +238,7 @@ def test_a_wrong_password_and_an_ended_session_are_refused(hand: Hand, site: Log
         hand.do(sessions.end, number)
         told = browser.get(site.url("/"))
         assert (told.status_code, told.headers["Ghostfleet-Error"]) == (403, "0 session-ended")
-        assert "into hand has expired, or was ended" in told.text
+        assert f"into {hand.collection} has expired, or was ended" in told.text
         assert "open the session again on its page" in browser.get(CHECK_URL).text
         with pytest.raises(httpx.ProxyError, match="403"):
             browser.get("https://example.test/")
@@ -218,7 +265,8 @@ def test_what_a_person_types_stands_nowhere(hand: Hand, site: LoginSite) -> None
     assert files_with(hand_token(hand, number), hand.settings.home) == [], "the proxy's own password is not recorded"
 
 
-def test_a_response_that_shows_a_typed_secret_is_named(hand: Hand, site: LoginSite) -> None:
+def test_a_response_that_shows_a_typed_secret_is_named(lone_hand: Hand, site: LoginSite) -> None:
+    hand = lone_hand
     number = hand.start()
     with hand.browser(number) as browser:
         hand.do(sessions.pause, number)
@@ -230,7 +278,7 @@ def test_a_response_that_shows_a_typed_secret_is_named(hand: Hand, site: LoginSi
     assert hand.view(number).shown_secrets == [site.url("/profile")]
     hand.do(sessions.end, number)
     assert hand.view(number).shown_secrets == [site.url("/profile")]
-    log = hand.recording.folder("hand", number) / "crawl.log"
+    log = hand.recording.folder(hand.collection, number) / "crawl.log"
     assert PASSWORD not in log.read_text()
     assert log.read_text().count("showsSecret") == 1
 
@@ -260,7 +308,8 @@ def test_a_page_tells_which_of_its_fields_take_passwords(hand: Hand, site: Login
     assert files_with(PASSWORD, hand.settings.home) == []
 
 
-def test_secrets_and_cookies_are_kept_or_not_as_the_person_chose(hand: Hand, site: LoginSite) -> None:
+def test_secrets_and_cookies_are_kept_or_not_as_the_person_chose(lone_hand: Hand, site: LoginSite) -> None:
+    hand = lone_hand
     kept, bare = hand.start(keeps_secrets=True), hand.start(collection="bare", keeps_cookies=False)
     for number in (kept, bare):
         with hand.browser(number) as browser:
@@ -274,13 +323,15 @@ def test_secrets_and_cookies_are_kept_or_not_as_the_person_chose(hand: Hand, sit
     assert files_with("token=yes", hand.settings.home)
 
 
-def test_a_killed_proxy_and_a_killed_process_lose_nothing(hand: Hand, site: LoginSite) -> None:
+def test_a_killed_proxy_and_a_killed_process_lose_nothing(lone_hand: Hand, site: LoginSite) -> None:
+    hand = lone_hand
     number = hand.start()
     with hand.browser(number) as browser:
         browser.get(site.url("/"), headers=NAVIGATE)
     assert hand.until(number, 1).pages == 1
     (pid,) = children_named("proxy-0", hand.settings)
     os.kill(pid, signal.SIGKILL)
+    until(lambda: hand.proxy.tick() and children_named("proxy-0", hand.settings) not in ([], [pid]), what="a new proxy")
 
     def served() -> bool:
         hand.tick()
@@ -290,7 +341,7 @@ def test_a_killed_proxy_and_a_killed_process_lose_nothing(hand: Hand, site: Logi
         except httpx.TransportError:
             return False
 
-    until(served, what="the new proxy", within=60)
+    until(served, what="the session at the new proxy", within=60)
     found = hand.until(number, 2)
     assert found.pages == 1
 
@@ -378,42 +429,42 @@ def test_a_client_that_breaks_handshakes_is_named(hand: Hand) -> None:
 
 def test_a_collection_that_is_removed_by_hand_ends_its_session(hand: Hand, site: LoginSite) -> None:
     number = hand.start()
-    folder = hand.settings.collection("hand")
+    folder = hand.settings.collection(hand.collection)
     with hand.browser(number) as browser:
         browser.get(site.url("/"), headers=NAVIGATE)
         hand.until(number, 1)
         shutil.rmtree(folder)
         browser.get(site.url("/second"))
     until(lambda: hand.tick() or hand.view(number).state is CaptureState.ENDED, what="the end", within=100)
-    assert "the folder of collection hand was removed" in hand.view(number).error
+    assert f"the folder of collection {hand.collection} was removed" in hand.view(number).error
     hand.do(sessions.resume, number)
     with hand.browser(number) as browser:
         browser.get(site.url("/again"))
     hand.until(number, 1)
     hand.do(sessions.end, number)
     assert not hand.view(number).error
-    assert [str(each) for file in hand.settings.archive_dir("hand").iterdir() for each in check(file)] == []
+    assert [str(each) for file in hand.settings.archive_dir(hand.collection).iterdir() for each in check(file)] == []
 
 
 def test_a_collection_with_an_open_session_is_not_deleted_or_renamed(hand: Hand, site: LoginSite) -> None:
-    number = hand.start()
+    number, name = hand.start(), hand.collection
     with hand.browser(number) as browser:
         browser.get(site.url("/"), headers=NAVIGATE)
     hand.until(number, 1)
     for state in (CaptureState.OPEN, CaptureState.PAUSED):
         assert hand.view(number).state is state
-        assert f"capture session {number} of command line is open" in refusal(hand.settings, "hand", force=False)
+        assert f"capture session {number} of command line is open" in refusal(hand.settings, name, force=False)
         with pytest.raises(ChangeRefused, match=f"capture session {number}"):
-            delete(hand.settings, "hand")
+            delete(hand.settings, name)
         with pytest.raises(ChangeRefused, match=f"session end {number}"):
-            rename(hand.settings, "hand", "other")
-        assert hand.settings.collection("hand").is_dir()
+            rename(hand.settings, name, f"{name}-other")
+        assert hand.settings.collection(name).is_dir()
         if state is CaptureState.OPEN:
             hand.do(sessions.pause, number)
     hand.do(sessions.end, number)
-    assert refusal(hand.settings, "hand", force=False) == ""
-    delete(hand.settings, "hand")
-    assert not hand.settings.collection("hand").exists()
+    assert refusal(hand.settings, name, force=False) == ""
+    delete(hand.settings, name)
+    assert not hand.settings.collection(name).exists()
 
 
 def test_a_log_that_is_longer_than_one_look_is_read_again_to_its_end(hand: Hand, site: LoginSite) -> None:
@@ -434,7 +485,7 @@ def test_a_log_that_is_longer_than_one_look_is_read_again_to_its_end(hand: Hand,
 def test_a_process_that_slept_takes_no_session_of_others_at_once(hand: Hand) -> None:
     """A laptop that is opened again wakes all processes; the one that is first may not end the work of the rest."""
     with hand.database.transaction(COMMAND_LINE) as transaction:
-        number = sessions.start(transaction, NewCaptureSession(collection="hand"), door=CaptureDoor.WINDOW).id
+        number = sessions.start(transaction, NewCaptureSession(collection=hand.collection), door=CaptureDoor.WINDOW).id
     clock = [hand.database.clock()]
     database = Database(database_url(hand.settings), lambda: clock[0], hand.settings)
     other = CaptureRecording(hand.settings, database, hand.proxy.control, "another process", None)
@@ -459,7 +510,8 @@ def children_named(title: str, settings: Settings) -> list[int]:
     return [pid for pid, text in processes_of(settings.home).items() if text == f"ghostfleet: {title}"]
 
 
-def test_the_capture_process_ends_what_a_killed_command_left(home: object) -> None:
+def test_the_capture_process_ends_what_a_killed_command_left(home: Path, sqlite_tables: Path) -> None:
+    shutil.copy(sqlite_tables, home / FILE_NAME)
     settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": {"port": 0}}, environment={})
     database = open_database(settings)
     process = CaptureProcess(settings, database, print)

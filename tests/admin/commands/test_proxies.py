@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
+from support.origins.chain_site import ChainSite
 from support.processes.ghostfleet_command import ROOT, Command, child
 from support.processes.waiting import until
 
@@ -20,15 +22,23 @@ def _proxies(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
 
 
+def _get(proxy: str, url: str) -> httpx.Response:
+    with httpx.Client(proxy=f"http://{proxy}", trust_env=False, timeout=30) as client:
+        return client.get(url)
+
+
 def _listed(home: Path) -> list[dict[str, object]]:
     done = _proxies("--home", str(home), "--json")
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_the_processes_of_a_fleet_are_listed_and_a_killed_one_is_replaced(settings: Settings) -> None:
-    more = ("--port", "0", "--processes", "2")
-    with Command("proxy", *more, home=settings.home, GHOSTFLEET_PROXY__HEARTBEAT_SECONDS="0.3") as fleet:
+def test_the_processes_of_a_fleet_share_a_port_and_are_listed_and_a_killed_one_is_replaced(settings: Settings) -> None:
+    more = ("--port", "0", "--allow-private", "--processes", "2")
+    with (
+        ChainSite(4) as site,
+        Command("proxy", *more, home=settings.home, GHOSTFLEET_PROXY__HEARTBEAT_SECONDS="0.3") as fleet,
+    ):
         ready = fleet.line(ready=True)
         members = until(lambda: len(found := _listed(settings.home)) == 2 and found, what="both processes", within=60)
         assert {member["address"] for member in members} == {ready["proxy"]}
@@ -36,8 +46,11 @@ def test_the_processes_of_a_fleet_are_listed_and_a_killed_one_is_replaced(settin
         assert {member["pid"] for member in members} <= set(ready["pids"])
         assert all(member["load"] == 0 for member in members)
 
+        urls = [f"{site.url}{number}" for number in range(1, 4)] * 4
+        assert {_get(ready["proxy"], url).status_code for url in urls} == {200}
         killed = child(settings.home, "proxy-1")
         os.kill(killed, signal.SIGKILL)
+        assert {_get(ready["proxy"], url).status_code for url in urls} == {200}, "nobody is turned away meanwhile"
 
         def replaced() -> bool:
             pids = {member["pid"] for member in _listed(settings.home)}

@@ -44,11 +44,13 @@ def _archived(settings: Settings) -> list[str]:
 def test_responses_are_recorded_and_a_terminated_fleet_leaves_complete_files(
     settings: Settings, site: ChainSite
 ) -> None:
-    with _start(settings.home) as fleet:
+    with _start(settings.home, GHOSTFLEET_ADMIN__HOST_NAMES="index.example") as fleet:
         ready = fleet.line(ready=True)
         assert ready["home"] == str(settings.home)
         assert set(ready["pids"]) == set(processes_of(settings.home))
         assert _get(ready["proxy"], site.url).status_code == 200
+        _answers_only_to_its_own_names(ready["cdx"])
+        _control_token_is_for_its_owner_only(settings, ready["controls"][0])
         fleet.signal(signal.SIGTERM)
         assert fleet.ended() == 0
     assert _archived(settings) == [site.url]
@@ -71,51 +73,30 @@ def test_a_file_that_can_not_get_its_final_name_is_one_line(settings: Settings, 
     ]
 
 
-def test_the_files_of_a_fleet_are_uploaded_when_it_has_ended(
+def test_the_zstd_files_of_a_fleet_have_the_configured_names_and_are_uploaded_when_it_has_ended(
     settings: Settings, site: ChainSite, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
-    with _start(settings.home, GHOSTFLEET_STORAGE__URL=str(target)) as fleet:
+    chosen = {
+        "GHOSTFLEET_ARCHIVE__COMPRESSION": "zstd",
+        "GHOSTFLEET_ARCHIVE__WARC_NAME": "lib-{timestamp14}-{random}",
+        "GHOSTFLEET_STORAGE__URL": str(target),
+    }
+    with _start(settings.home, **chosen) as fleet:
         assert _get(fleet.line(ready=True)["proxy"], site.url).status_code == 200
         fleet.signal(signal.SIGTERM)
         assert fleet.ended() == 0
     (warc,) = settings.archive_dir("default").iterdir()
+    assert re.fullmatch(r"lib-\d{14}-[0-9a-f]{8}\.warc\.zst", warc.name)
+    assert {capture.url for capture in captures_of(warc)} == {site.url}
     assert (target / "default/archive" / warc.name).read_bytes() == warc.read_bytes()
     assert list(check(target)) == []
-
-
-def test_a_fleet_writes_zstd_files_with_the_configured_names(settings: Settings, site: ChainSite) -> None:
-    chosen = {
-        "GHOSTFLEET_ARCHIVE__COMPRESSION": "zstd",
-        "GHOSTFLEET_ARCHIVE__WARC_NAME": "lib-{timestamp14}-{random}",
-    }
-    with _start(settings.home, **chosen) as fleet:
-        proxy = fleet.line(ready=True)["proxy"]
-        assert _get(proxy, site.url).status_code == 200
-        os.kill(child(settings.home, "proxy-0"), signal.SIGKILL)
-        assert _get(proxy, f"{site.url}1").status_code == 200
-        fleet.signal(signal.SIGTERM)
-        assert fleet.ended() == 0
-    first, second = sorted(settings.archive_dir("default").iterdir())
-    assert re.fullmatch(r"lib-\d{14}-[0-9a-f]{8}\.warc\.zst", first.name)
-    assert {capture.url for file in (first, second) for capture in captures_of(file)} == {site.url, f"{site.url}1"}
-    assert list(check(settings.archive_dir("default"))) == []
 
 
 def test_an_unusable_storage_prevents_the_start_of_the_fleet(settings: Settings) -> None:
     with _start(settings.home, GHOSTFLEET_STORAGE__URL="nosuch://bucket") as fleet:
         assert fleet.ended() != 0
     assert "setting storage.url = 'nosuch://bucket' can't be used" in fleet.stderr
-
-
-def test_several_processes_share_the_port(settings: Settings, site: ChainSite) -> None:
-    with _start(settings.home, "--processes", "2") as fleet:
-        ready = fleet.line(ready=True)
-        assert len(ready["controls"]) == 2
-        urls = [f"{site.url}{number}" for number in range(1, 4)] * 4
-        assert {_get(ready["proxy"], url).status_code for url in urls} == {200}
-        os.kill(child(settings.home, "proxy-1"), signal.SIGKILL)
-        assert {_get(ready["proxy"], url).status_code for url in urls} == {200}, "nobody is turned away meanwhile"
 
 
 def test_a_killed_proxy_is_restarted_and_its_files_are_repaired(settings: Settings, site: ChainSite) -> None:
@@ -133,28 +114,24 @@ def test_a_killed_proxy_is_restarted_and_its_files_are_repaired(settings: Settin
     assert list(check(settings.archive_dir("default"))) == []
 
 
-@pytest.mark.parametrize("title", ["indexer-0", "redis-keeper"])
-def test_a_killed_indexer_or_redis_parent_is_restarted_on_the_same_port(
-    settings: Settings, site: ChainSite, title: str
+def test_a_killed_indexer_redis_or_parent_of_redis_is_restarted_on_the_same_port(
+    settings: Settings, site: ChainSite
 ) -> None:
+    pidfile = settings.home / "redis" / "redis.pid"
     with _start(settings.home) as fleet:
         ready = fleet.line(ready=True)
-        killed = child(settings.home, title)
-        os.kill(killed, signal.SIGKILL)
-        until(lambda: child(settings.home, title) != killed, what=f"another {title}")
-        assert _get(ready["proxy"], site.url).status_code == 200
         cdx = f"http://{ready['cdx']}/default/cdx"
-        assert until(lambda: site.url in _cdx(cdx, site.url), what="the capture in the index")
-
-
-def test_a_killed_redis_is_restarted(settings: Settings, site: ChainSite) -> None:
-    with _start(settings.home) as fleet:
-        proxy = fleet.line(ready=True)["proxy"]
-        pidfile = settings.home / "redis" / "redis.pid"
+        for number, title in enumerate(("indexer-0", "redis-keeper")):
+            killed = child(settings.home, title)
+            os.kill(killed, signal.SIGKILL)
+            until(lambda title=title, killed=killed: child(settings.home, title) != killed, what=f"another {title}")
+            url = f"{site.url}{number}"
+            assert _get(ready["proxy"], url).status_code == 200
+            assert until(lambda url=url: url in _cdx(cdx, url), what="the capture in the index")
         killed = int(pidfile.read_text())
         os.kill(killed, signal.SIGKILL)
         until(lambda: pidfile.exists() and pidfile.read_text().strip() not in ("", str(killed)), what="another Redis")
-        assert _get(proxy, site.url).status_code == 200
+        assert _get(ready["proxy"], site.url).status_code == 200
 
 
 def test_when_the_command_is_killed_all_children_end_in_order(settings: Settings, site: ChainSite) -> None:
@@ -244,25 +221,21 @@ def test_a_listener_open_to_a_network_needs_a_password_or_an_allow_list(home: Pa
     assert fleet.stderr.count("\n") == 1
 
 
-def test_the_cdx_server_of_a_fleet_answers_only_to_its_own_names(settings: Settings) -> None:
+def _answers_only_to_its_own_names(cdx: str) -> None:
     """DNS rebinding reads neither the index nor the metrics (T12)."""
-    with _start(settings.home, GHOSTFLEET_ADMIN__HOST_NAMES="index.example") as fleet:
-        cdx = fleet.line(ready=True)["cdx"]
-        port = cdx.rpartition(":")[2]
-        for path in ("/", "/metrics", "/default/cdx?url=example.org"):
-            answer = httpx.get(f"http://{cdx}{path}", headers={"Host": f"evil.example:{port}"}, trust_env=False)
-            assert (answer.status_code, "admin.host_names" in answer.text) == (421, True)
-        for host in (cdx, f"localhost:{port}", f"index.example:{port}"):
-            assert httpx.get(f"http://{cdx}/", headers={"Host": host}, trust_env=False).status_code == 200
+    port = cdx.rpartition(":")[2]
+    for path in ("/", "/metrics", "/default/cdx?url=example.org"):
+        answer = httpx.get(f"http://{cdx}{path}", headers={"Host": f"evil.example:{port}"}, trust_env=False)
+        assert (answer.status_code, "admin.host_names" in answer.text) == (421, True)
+    for host in (cdx, f"localhost:{port}", f"index.example:{port}"):
+        assert httpx.get(f"http://{cdx}/", headers={"Host": host}, trust_env=False).status_code == 200
 
 
-def test_the_control_token_is_for_its_owner_only(settings: Settings) -> None:
-    with _start(settings.home) as fleet:
-        control = fleet.line(ready=True)["controls"][0]
-        token = settings.home / "control.token"
-        assert token.stat().st_mode & 0o777 == 0o600
-        assert len(token.read_text().strip()) > 40
-        assert httpx.get(f"http://{control}/status", trust_env=False).status_code == 401
+def _control_token_is_for_its_owner_only(settings: Settings, control: str) -> None:
+    token = settings.home / "control.token"
+    assert token.stat().st_mode & 0o777 == 0o600
+    assert len(token.read_text().strip()) > 40
+    assert httpx.get(f"http://{control}/status", trust_env=False).status_code == 401
 
 
 def _cdx(address: str, url: str) -> str:

@@ -140,7 +140,10 @@ def test_the_children_of_a_killed_child_are_killed(supervisor: Supervisor, role:
     until(lambda: _ticked(supervisor) and not _lives(grandchild), what="the grandchild's end")
 
 
-def test_a_child_that_keeps_dying_is_not_restarted(supervisor: Supervisor, role: MakeRole) -> None:
+def test_a_child_that_keeps_dying_is_not_restarted(
+    supervisor: Supervisor, role: MakeRole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("admin.fleet.supervisor.FIRST_PAUSE_SECONDS", 0.01)
     supervisor.start(role("one", "crash"))
     with pytest.raises(RestartLimitReached, match=r"one died 6 times in a row; .*out of luck"):
         until(lambda: not _ticked(supervisor), what="the end of patience", within=60)

@@ -34,6 +34,12 @@ def settings(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.Mon
     return load(values, environment={})
 
 
+@pytest.fixture(autouse=True)
+def _one_visit_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each crawl have one worker: a chain of pages has one visit at a time, and another process costs its start."""
+    monkeypatch.setenv("GHOSTFLEET_BROWSERS__WORKERS", "1")
+
+
 @pytest.fixture
 def admin(settings: Settings) -> Iterator[Admin]:
     """The admin's database of `settings`."""

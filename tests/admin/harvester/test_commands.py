@@ -14,9 +14,11 @@ from support.processes.waiting import until
 from support.stores.real_frontier import Bench
 
 from admin.harvester.running.operator_commands import BLOCKED, NOT_RUNNING, carry_out
+from admin.harvests.dispatch.listing import job_samples
 from admin.harvests.dispatch.reports import PendingCommand
 from admin.harvests.dispatch.steering import Verb
 from admin.models.job_tables import JobStatus, StopReason
+from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings
 from archive.warc.upkeep.check import check
 from frontier.queue import Frontier
@@ -87,7 +89,7 @@ def test_a_running_job_is_steered_and_stopped_at_once(settings: Settings, admin:
         pause = admin.command(job, Verb.PAUSE)
         assert admin.outcome(job, pause).startswith("paused")
         site.let_go("/2")
-        until(lambda: _state(admin, job) == "paused", what="the state paused")
+        until(lambda: _states(admin, job)[-1:] == ["paused"], what="the state paused")
         reject = admin.command(job, Verb.ADD_REJECT, expression="/image-3")
         urls = admin.command(job, Verb.ADD_URLS, urls=("http://www.example.org/5?extra",))
         limits = admin.command(job, Verb.SET_LIMITS, limits={"urls": 1000})
@@ -99,8 +101,9 @@ def test_a_running_job_is_steered_and_stopped_at_once(settings: Settings, admin:
         until(lambda: "/4" in site.asked, what="the fifth page", within=60)
         now = admin.command(job, Verb.STOP_NOW)
         assert admin.outcome(job, now) == "the crawl ends now"
-        ended = admin.ended(job)
+        until(lambda: _is_stopping(admin, job), what="a crawl that was told to end")
         site.let_go("/4")
+        ended = admin.ended(job)
         assert harvester.ended() == 0, harvester.said
     assert "/5?extra" in site.asked
     assert (ended.status, ended.harvest_error, ended.exit_code) == (JobStatus.DONE, "", 130)
@@ -108,31 +111,35 @@ def test_a_running_job_is_steered_and_stopped_at_once(settings: Settings, admin:
     assert list(check(settings.archive_dir("news"))) == []
 
 
-def _state(admin: Admin, job: int) -> str:
-    from admin.harvests.dispatch.listing import job_samples
-    from admin.models.transaction import COMMAND_LINE
-
+def _states(admin: Admin, job: int) -> list[str]:
     with admin.database.transaction(COMMAND_LINE) as transaction:
-        samples = job_samples(transaction, job)
-    return samples[-1].state if samples else ""
+        return [sample.state for sample in job_samples(transaction, job)]
+
+
+def _is_stopping(admin: Admin, job: int) -> bool:
+    """Whether the crawl was told to end. The first report that says so may come before."""
+    return _states(admin, job).count("stopping") >= 2
 
 
 def test_a_server_that_stalls_ends_the_crawl_and_not_the_job(settings: Settings, admin: Admin, site: ChainSite) -> None:
     job = admin.job([Wanted("example.org")], ["http://www.example.org/"])
     site.hold("/2")
-    with start(settings, site, GHOSTFLEET_HARVESTER__NO_RESPONSE_SECONDS="4") as harvester:
+    with start(settings, site, GHOSTFLEET_HARVESTER__NO_RESPONSE_SECONDS="3") as harvester:
+        admin.await_status(job, JobStatus.STARTED)
+        until(lambda: _is_stopping(admin, job), what="the end of patience", within=100)
+        site.let_go("/2")
         ended = admin.ended(job)
         assert harvester.ended() == 0, harvester.said
     assert (ended.status, ended.harvest_error) == (JobStatus.DONE, "")
     assert ended.report is not None
-    assert ended.report["reason"] == "no bytes came for 4 s (harvester.no_response_seconds)"
+    assert ended.report["reason"] == "no bytes came for 3 s (harvester.no_response_seconds)"
     assert admin.results(job)["example.org"][3] is StopReason.UNFINISHED
 
 
 def test_a_crawl_without_a_visit_for_too_long_is_ended(settings: Settings, admin: Admin, site: ChainSite) -> None:
     slow = {"politeness": {"min_delay_seconds": 600, "max_delay_seconds": 600}}
     job = admin.job([Wanted("example.org")], ["http://www.example.org/"], profile=slow)
-    with start(settings, site, GHOSTFLEET_HARVESTER__INACTIVITY_SECONDS="4") as harvester:
+    with start(settings, site, GHOSTFLEET_HARVESTER__INACTIVITY_SECONDS="3") as harvester:
         ended = admin.ended(job)
         assert harvester.ended() == 0, harvester.said
     assert (ended.status, ended.exit_code) == (JobStatus.DONE, 5)

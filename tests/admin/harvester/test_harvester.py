@@ -82,7 +82,12 @@ def test_a_full_disk_makes_the_harvester_dormant_until_there_is_room(
             pytest.skip("the disk of the tests has no room for two gigabytes")
     flags = ("--jobs", "1", *at(site, "*.example.org"))
     try:
-        with RunningHarvester(settings.home, *flags, GHOSTFLEET_HARVESTER__MIN_SPACE_LEFT=str(least)) as harvester:
+        with RunningHarvester(
+            settings.home,
+            *flags,
+            GHOSTFLEET_HARVESTER__MIN_SPACE_LEFT=str(least),
+            GHOSTFLEET_HARVESTER__SEND_READY_SECONDS="0.2",
+        ) as harvester:
             until(lambda: "dormant: " in harvester.said, what="the full disk")
             until(lambda: admin.harvester().state is HarvesterState.DORMANT, what="the harvester to be dormant")
             row = admin.harvester()

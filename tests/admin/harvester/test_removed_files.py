@@ -18,7 +18,9 @@ from archive.crawl_log import CrawlLog, LogLine
 from archive.settings.load import Settings
 
 
-@pytest.mark.parametrize("removed", ["collections/news", "collections/news/archive"])
+@pytest.mark.parametrize(
+    "removed", ["collections/news", pytest.param("collections/news/archive", marks=pytest.mark.slow)]
+)
 @pytest.mark.timeout(300)
 def test_a_job_whose_files_are_removed_fails_with_counts(
     settings: Settings, admin: Admin, site: ChainSite, removed: str

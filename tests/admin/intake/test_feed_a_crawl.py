@@ -9,6 +9,7 @@ import grpc
 import pytest
 from kombu import Connection, Producer
 from support.origins.chain_site import ChainSite
+from support.processes.command_lines import runner
 from support.processes.ghostfleet_command import Command
 from support.processes.waiting import until
 from support.stores.redis_server import RedisServer
@@ -62,5 +63,4 @@ def test_a_running_crawl_is_fed_and_both_doors_end_with_it(home: Path, site: Cha
 
 
 def _queued(home: Path) -> int:
-    with Command("job", "status", "spring", "--json", home=home) as status:
-        return int(status.line()["queued"])
+    return int(runner(home, "")("job", "status", "spring", "--json").json["queued"])

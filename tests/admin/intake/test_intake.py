@@ -232,17 +232,14 @@ def test_a_kill_between_add_and_acknowledgement_takes_the_url_once(
 
 
 def test_the_intake_connects_again_after_the_broker_was_away_and_shows_no_password(
-    frontier: Frontier, start: Callable[..., Command]
+    rabbit: RabbitServer, queues: Queues, frontier: Frontier, port: int, start: Callable[..., Command]
 ) -> None:
-    with RabbitServer() as broker:
-        command = start(broker.url)
-        broker.kill()
-        until(lambda: "the next try is in" in command.errors, what="a line about the lost connection")
-        broker.start()
-        queues = Queues(broker.url)
+    with DeafRelay(rabbit.port, listen=port):
+        command = start(rabbit.url.replace(str(rabbit.port), str(port)))
+    until(lambda: "the next try is in" in command.errors, what="a line about the lost connection")
+    with DeafRelay(rabbit.port, listen=port):
         queues.put(PAGE)
         until(lambda: queued(frontier) == 2, what="the URL in the frontier")
-        queues.close()
         command.signal(signal.SIGTERM)
         command.ended()
     assert "guest" not in command.stderr + json.dumps(command.lines)

@@ -126,7 +126,8 @@ def test_an_address_is_throttled_and_logins_that_succeed_do_not_count(database: 
     for number in range(49):
         with pytest.raises(LoginRefused):
             log_in(database, f"user{number}", "x", address="2001:db8::1")
-        log_in(database, "anna", PASSWORD, address="2001:db8::1")
+        if number % 10 == 0:
+            log_in(database, "anna", PASSWORD, address="2001:db8::1")
     with pytest.raises(LoginRefused):
         log_in(database, "user50", "x", address="2001:db8::2")
     with pytest.raises(TooManyAttempts):
@@ -202,9 +203,9 @@ def test_counters_that_have_ended_are_removed_and_a_clock_set_back_locks_nobody_
 def test_a_session_ends_when_idle_and_when_too_old(database: Database, clock: MovableClock) -> None:
     idle = add_person(database, "anna").cookie
     used = log_in(database, "anna", PASSWORD).cookie
-    for _ in range(24 * 7):
+    for _ in range(6 * 7):
         assert actor_of(database, used) is not None
-        clock.move(HOUR)
+        clock.move(4 * HOUR)
     assert actor_of(database, used) is None
     assert actor_of(database, idle) is None
     clock.move(-24 * 7 * HOUR + 8 * HOUR)  # the clock goes back, so that only idleness counts

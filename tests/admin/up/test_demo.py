@@ -22,7 +22,10 @@ from archive.settings.load import load
 
 type Start = Callable[..., Command]
 
-NO_BROWSER = {"GHOSTFLEET_BROWSERS__EXECUTABLE": "/nonexistent/browser"}
+NO_BROWSER = {
+    "GHOSTFLEET_BROWSERS__EXECUTABLE": "/nonexistent/browser",
+    "GHOSTFLEET_FRONTIER__MAX_CRAWL_DELAY_SECONDS": "0",
+}
 
 
 @pytest.mark.timeout(300)

@@ -64,38 +64,23 @@ def is_whole(settings: Settings) -> bool:
     return True
 
 
-@pytest.mark.timeout(300)
-def test_a_job_whose_installation_was_killed_is_reported_and_the_next_one_is_harvested(
+@pytest.mark.timeout(400)
+def test_jobs_of_an_installation_that_was_killed_or_hurried_are_reported_and_the_next_one_is_harvested(
     start_up: Start, settings: Settings, site: ChainSite
 ) -> None:
     with start_up(*flags(site)) as command:
         command.line(ready=True)
-        admin, first = begun(settings, site)
+        admin, killed = begun(settings, site)
         command.signal(signal.SIGKILL)
         assert command.ended() == -signal.SIGKILL
         site.let_go("/2")
         until(lambda: not processes_of(command.home), what="the end of all children", within=100)
-    second = admin.job([Wanted("example.org")], ["http://www.example.org/"])
     with start_up(*flags(site)) as command:
         command.line(ready=True)
-        cut_off, done = admin.ended(first), admin.ended(second)
-        command.signal(signal.SIGINT)
-        assert command.ended() == 0
-    admin.database.close()
-    assert cut_off.status is JobStatus.FAILED
-    assert "interrupted by shutdown of the harvester" in cut_off.harvest_error
-    assert admin.results(first)["example.org"][0] >= 4, "what was fetched is kept"
-    assert done.status is JobStatus.DONE
-    assert is_whole(settings)
-
-
-@pytest.mark.timeout(300)
-def test_a_second_ctrl_c_ends_crawls_at_once_and_loses_nothing(
-    start_up: Start, settings: Settings, site: ChainSite
-) -> None:
-    with start_up(*flags(site)) as command:
-        command.line(ready=True)
-        admin, job = begun(settings, site)
+        cut_off = admin.ended(killed)
+        admin.database.close()
+        site.asked.clear()
+        admin, hurried = begun(settings, site)
         command.signal(signal.SIGINT)
         until(lambda: "a second Ctrl-C ends crawls at once" in command.errors, what="the hint", within=30)
         command.signal(signal.SIGINT)
@@ -103,14 +88,18 @@ def test_a_second_ctrl_c_ends_crawls_at_once_and_loses_nothing(
         site.let_go("/2")
         until(lambda: not processes_of(command.home), what="the end of a crawl that was killed", within=100)
     assert "Traceback" not in command.stderr
+    last = admin.job([Wanted("example.org")], ["http://www.example.org/"])
     with start_up(*flags(site)) as command:
         command.line(ready=True)
-        ended = admin.ended(job)
+        ended, done = admin.ended(hurried), admin.ended(last)
         command.signal(signal.SIGTERM)
         assert command.ended() == 0
     admin.database.close()
-    assert ended.status is JobStatus.FAILED
-    assert "interrupted by shutdown of the harvester" in ended.harvest_error
+    for job in (cut_off, ended):
+        assert job.status is JobStatus.FAILED
+        assert "interrupted by shutdown of the harvester" in job.harvest_error
+    assert admin.results(killed)["example.org"][0] >= 4, "what was fetched is kept"
+    assert done.status is JobStatus.DONE
     assert is_whole(settings)
 
 

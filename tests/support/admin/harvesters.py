@@ -33,9 +33,9 @@ POLITE_ENOUGH: Final[Mapping[str, Any]] = {
     "politeness": {"min_delay_seconds": 0, "max_delay_seconds": 0, "delay_factor": 0, "max_retries": 0}
 }
 FAST: Final = {
-    "GHOSTFLEET_HARVESTER__PULL_SECONDS": "0.2",
-    "GHOSTFLEET_HARVESTER__LOOP_SECONDS": "0.5",
-    "GHOSTFLEET_HARVESTER__LOOK_SECONDS": "0.2",
+    "GHOSTFLEET_HARVESTER__PULL_SECONDS": "0.1",
+    "GHOSTFLEET_HARVESTER__LOOP_SECONDS": "0.2",
+    "GHOSTFLEET_HARVESTER__LOOK_SECONDS": "0.1",
     "GHOSTFLEET_HARVESTER__UPLOAD_RETRY_SECONDS": "0.1",
     "GHOSTFLEET_HARVESTER__MIN_SPACE_LEFT": "0",
 }

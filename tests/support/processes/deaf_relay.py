@@ -10,11 +10,11 @@ from typing import Self
 
 
 class DeafRelay:
-    """The relay listens on a free port of 127.0.0.1 and passes each connection on to another port."""
+    """The relay listens on a port of 127.0.0.1, by default a free one, and passes connections on to another port."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, *, listen: int = 0) -> None:
         self._target = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", listen))
         self._threads = [threading.Thread(target=self._accept)]
         self._sockets: list[socket.socket] = []
         self._is_deaf = threading.Event()

@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from support.origins.chain_site import ChainSite
+from support.processes.command_lines import Ended, runner
 from support.processes.ghostfleet_command import ROOT, Command
 from support.processes.waiting import until
+
+from admin.cli import ghostfleet
 
 PAGES = 5
 JOB = "spring"
@@ -31,21 +35,13 @@ def _crawl(home: Path, *more: str) -> Command:
     return Command("crawl", *more, *flags, "--workers", "1", home=home)
 
 
-def _job(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "admin.cli", "job", *arguments, "--home", str(home)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=100,
-        check=False,
-    )
+def _job(home: Path, *arguments: str) -> Ended:
+    """Run a command in this process, as a process of its own takes longer to start."""
+    return runner(home, "")("job", *arguments)
 
 
 def _status(home: Path) -> dict[str, Any]:
-    told = _job(home, "status", JOB, "--json")
-    assert told.returncode == 0, told.stderr
-    found = json.loads(told.stdout)
+    found = _job(home, "status", JOB, "--json").json
     assert isinstance(found, dict)
     return found
 
@@ -59,8 +55,8 @@ def test_a_stop_finishes_visits_in_progress_and_the_same_command_resumes(home: P
     with _crawl(home, site.url) as crawl:
         _asked(site, "/1")
         stopped = _job(home, "stop", JOB, "--reason", "enough for today")
-        assert stopped.returncode == 0, stopped.stderr
-        assert stopped.stdout.endswith(" is stopping: 1 visit in progress\n")
+        assert stopped.code == 0, stopped.err
+        assert stopped.out.endswith(" is stopping: 1 visit in progress\n")
         assert _status(home)["state"] == "stopping"
         site.let_go("/1")
         crawl.ended()
@@ -73,8 +69,8 @@ def test_a_stop_finishes_visits_in_progress_and_the_same_command_resumes(home: P
     assert (Path(summary["folder"]) / "crawl-report.txt").exists()
 
     told = _job(home, "status", JOB)
-    assert told.returncode == 6
-    assert "is not running: stopped (enough for today); `ghostfleet crawl --home" in told.stderr
+    assert told.code == 6
+    assert "is not running: stopped (enough for today); `ghostfleet crawl --home" in told.err
     with _crawl(home, site.url) as again:
         assert again.ended() == 0, again.stderr
     assert again.line(event="summary")["status"] == "finished"
@@ -85,7 +81,7 @@ def test_a_pause_is_shown_and_lasts_until_resume_even_after_a_restart(home: Path
     site.hold("/1")
     with _crawl(home, site.url) as crawl:
         _asked(site, "/1")
-        assert _job(home, "pause", JOB, "--reason", "they asked for it").returncode == 0
+        assert _job(home, "pause", JOB, "--reason", "they asked for it").code == 0
         until(lambda: _status(home).get("paused") == "they asked for it", what="the view to say it")
         found = _status(home)
         assert (found["state"], found["reason"]) == ("paused", "they asked for it")
@@ -98,9 +94,9 @@ def test_a_pause_is_shown_and_lasts_until_resume_even_after_a_restart(home: Path
     with _crawl(home, site.url) as again:
         assert again.line(event="progress", paused="they asked for it", in_flight=0)
         people = _job(home, "status", JOB)
-        assert " paused since " in people.stdout
+        assert " paused since " in people.out
         assert "/2" not in site.asked
-        assert _job(home, "resume", JOB).stdout.endswith(" is resumed\n")
+        assert _job(home, "resume", JOB).out.endswith(" is resumed\n")
         assert again.ended() == 0, again.stderr
     assert again.line(event="summary")["status"] == "finished"
     notices = [line["text"] for line in again.lines if line["event"] == "notice"]
@@ -114,8 +110,8 @@ def test_seeds_are_added_to_a_running_job_and_reported_with_it(home: Path, site:
         with _crawl(home, site.url, "--exclude", "/private$") as crawl:
             _asked(site, "/1")
             added = _job(home, "add-seed", JOB, other.url, site.url, refused)
-            assert added.returncode == 1, added.stderr
-            lines = added.stdout.splitlines()
+            assert added.code == 1, added.err
+            lines = added.out.splitlines()
             assert lines[0].split() == ["added", other.url]
             assert lines[1].startswith(f"known    {site.url}: it is already queued or visited")
             assert lines[2] == f"refused  {refused}: excluded (exclude /private$)"
@@ -151,21 +147,17 @@ def test_stop_can_wait_for_the_end(home: Path, site: ChainSite) -> None:
         crawl.ended()
 
 
-@pytest.mark.parametrize("what", ["stop", "pause", "resume", "status", "add-seed"])
-def test_a_job_that_is_not_running_is_one_line_and_a_misspelt_name_gets_a_suggestion(home: Path, what: str) -> None:
+def test_a_job_that_is_not_running_is_one_line_and_a_misspelt_name_gets_a_suggestion(home: Path) -> None:
     folder = home / "collections" / "garden" / "jobs" / f"{JOB}-20310501120000"
     folder.mkdir(parents=True)
     state = {"job": JOB, "collection": "garden", "name": folder.name, "status": "finished"}
     (folder / "run.json").write_text(json.dumps(state))
-    more = ["http://example.org/"] if what == "add-seed" else []
-
-    at_rest = _job(home, what, JOB, *more)
-    assert at_rest.returncode == 6
-    assert at_rest.stderr == f"ghostfleet: job {folder.name} is not running: finished\n"
-
-    misspelt = _job(home, what, "sprin", *more)
-    assert misspelt.returncode == 2
-    assert misspelt.stderr == f"ghostfleet: there is no job sprin; did you mean {JOB}?\n"
+    for what in ("stop", "pause", "resume", "status", "add-seed"):
+        more = ["http://example.org/"] if what == "add-seed" else []
+        at_rest = _job(home, what, JOB, *more)
+        assert (at_rest.code, at_rest.err) == (6, f"ghostfleet: job {folder.name} is not running: finished")
+        misspelt = _job(home, what, "sprin", *more)
+        assert (misspelt.code, misspelt.err) == (2, f"ghostfleet: there is no job sprin; did you mean {JOB}?")
 
 
 def test_names_of_jobs_are_completed_by_the_shell(home: Path) -> None:
@@ -183,8 +175,8 @@ def test_names_of_jobs_are_completed_by_the_shell(home: Path) -> None:
 
 def test_a_seed_that_is_no_url_is_one_line(home: Path) -> None:
     refused = _job(home, "add-seed", JOB, "example.org")
-    assert refused.returncode == 2
-    assert "it has no scheme; write http://example.org/" in refused.stderr
+    assert refused.code == 2
+    assert "it has no scheme; write http://example.org/" in refused.err
 
 
 def test_a_running_job_is_edited_and_its_edits_are_a_patch(home: Path, site: ChainSite, tmp_path: Path) -> None:
@@ -197,16 +189,13 @@ def test_a_running_job_is_edited_and_its_edits_are_a_patch(home: Path, site: Cha
             home, "edit", JOB, "politeness.min_delay_seconds=0.5", "quotas+=host urls=3", "robots=obey",
             "rules+=REJECT OnDomains gone.test", "--file", str(rules),
         )  # fmt: skip
-        assert told.returncode == 0, told.stderr
-        assert "politeness.min_delay_seconds: 0.0 -> 0.5" in told.stdout
+        assert told.code == 0, told.err
+        assert "politeness.min_delay_seconds: 0.0 -> 0.5" in told.out
         refused = _job(home, "edit", JOB, "scope=any", "rules+=REJECT Nothing", "hops=-1")
-        assert refused.returncode == 2
-        assert [word in refused.stderr for word in ("while a job runs", "is no rule", "hops = ")] == [True] * 3
-        explained = subprocess.run(
-            [sys.executable, "-m", "admin.cli", "scope", "explain", f"{other.url}9", "--job", JOB, "--home", str(home)],
-            capture_output=True, text=True, cwd=ROOT, timeout=100, check=False,
-        )  # fmt: skip
-        assert "rejected as regex by rule 1" in explained.stdout
+        assert refused.code == 2
+        assert [word in refused.err for word in ("while a job runs", "is no rule", "hops = ")] == [True] * 3
+        explained = runner(home, "")("scope", "explain", f"{other.url}9", "--job", JOB)
+        assert "rejected as regex by rule 1" in explained.out
         before = len(other.asked)
         site.let_go("/1")
         crawl.ended()
@@ -223,16 +212,12 @@ def test_a_running_job_is_edited_and_its_edits_are_a_patch(home: Path, site: Cha
     assert noted["quotas"] == ([], ["host urls=3"])
 
     patch = tmp_path / "patch.yaml"
-    patch.write_text(_job(home, "edits", JOB, "--patch").stdout, "utf-8")
+    patch.write_text(_job(home, "edits", JOB, "--patch").out, "utf-8")
     assert "min_delay_seconds: 0.5" in patch.read_text("utf-8")
-    checked = subprocess.run(
-        [sys.executable, "-m", "admin.cli", "profile", "check", str(patch)],
-        capture_output=True, text=True, cwd=ROOT, timeout=100, check=False,
-    )  # fmt: skip
-    assert checked.returncode == 0, checked.stderr
+    checked = CliRunner().invoke(ghostfleet, ["profile", "check", str(patch)])
+    assert checked.exit_code == 0, checked.stderr
     asked = len(site.asked)
-    raised = _job(home, "edit", JOB, "quotas-=host urls=3", "--json")
-    assert json.loads(raised.stdout)["after"] == []
+    assert _job(home, "edit", JOB, "quotas-=host urls=3", "--json").json["after"] == []
     with _crawl(home, site.url) as again:
         assert again.ended() == 0, again.stderr
     assert again.line(event="summary")["status"] == "finished"
@@ -247,8 +232,7 @@ def test_new_bytes_of_the_log_reach_the_quota(home: Path, site: ChainSite, tmp_p
         _asked(site, "/1")
 
         def told_of_bytes() -> bool:
-            found = json.loads(_job(home, "status", JOB, "--json").stdout)
-            return int(found.get("urls", 0)) > 0
+            return int(_status(home).get("urls", 0)) > 0
 
         until(told_of_bytes, what="a line of crawl.log in the view", within=60)
         site.let_go("/1")
