@@ -26,6 +26,7 @@ from support.stores.postgres_server import PostgresServer
 from support.web.mail_receiver import MailReceiver
 from support.web.webhook_receiver import WebhookReceiver
 from werkzeug.routing import Rule
+from werkzeug.routing.rules import RulePart
 
 from admin.models import database as database_module
 from admin.models.database import Database
@@ -75,14 +76,40 @@ def _kept_builder(rule: Rule, append_unknown: bool = True) -> _Builder:
 
 Rule._compile_builder = _kept_builder  # type: ignore[method-assign]
 
+_parse_rule: Final = Rule._parse_rule
+_parsed: Final[dict[Any, tuple[list[RulePart], list[tuple[bool, str]], dict[str, Any]]]] = {}
 
-_usual_tls: Final = functools.cache(httpx.create_ssl_context)
+
+def _kept_parts(rule: Rule, text: str) -> list[RulePart]:
+    """Return the parts of a rule, which all sites of this process share as they share the functions for addresses."""
+    assert rule.map is not None
+    key = (text, *rule.map.converters.values())
+    if key not in _parsed:
+        begin, before = len(rule._trace), set(rule._converters)
+        parts = list(_parse_rule(rule, text))
+        made = {name: each for name, each in rule._converters.items() if name not in before}
+        _parsed[key] = (parts, rule._trace[begin:], made)
+        return parts
+    parts, trace, converters = _parsed[key]
+    rule._trace.extend(trace)
+    rule._converters.update(converters)
+    rule.arguments.update(converters)
+    return parts
+
+
+Rule._parse_rule = _kept_parts  # type: ignore[method-assign,assignment]
+
+
+@functools.cache
+def _usual_tls(trust_env: bool, *places: str | None) -> ssl.SSLContext:
+    return httpx.create_ssl_context(trust_env=trust_env)
 
 
 def _kept_tls(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
     """Return the TLS of a client of HTTP. Reading the certificates of all authorities takes as long as a test."""
-    is_usual = verify is True and cert is None and not os.environ.keys() & {"SSL_CERT_FILE", "SSL_CERT_DIR"}
-    return _usual_tls() if is_usual else httpx.create_ssl_context(verify, cert, trust_env)
+    if verify is True and cert is None:
+        return _usual_tls(trust_env, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    return httpx.create_ssl_context(verify, cert, trust_env)
 
 
 httpx._transports.default.create_ssl_context = _kept_tls

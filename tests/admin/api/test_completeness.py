@@ -207,7 +207,7 @@ def test_each_use_case_that_leaves_an_audit_entry_is_an_operation() -> None:
 
 def _is_use_case(function: ast.FunctionDef) -> bool:
     first = function.args.args[0].arg if function.args.args else ""
-    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
     return first == "transaction" and any(
-        isinstance(call.func, ast.Attribute) and call.func.attr == "audit" for call in calls
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "audit"
+        for node in ast.walk(function)
     )

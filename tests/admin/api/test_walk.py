@@ -37,7 +37,7 @@ NAMES = (
     *("example.org", "other.org", "defaultconfig", "defaultseeds", "default", "weekly", "FOCUSED", "news", "1"),
     *("the-administrator", "http://www.example.org/", "job.failed", "UTC", "name", "2"),
 )
-TRIES = 5
+TRIES = 3
 DESCRIBED = document(OPERATIONS, PREFIX)
 
 

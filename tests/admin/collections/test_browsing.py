@@ -326,8 +326,9 @@ def test_what_hides_behind_a_picture_does_not_leave_the_archive(transaction: Tra
 def test_a_picture_of_too_many_pixels_or_bytes_is_not_drawn(
     transaction: Transaction, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelf = Shelf(settings)
-    large = shelf.kept("urn:view:", png(9_000, 9_000))
+    shelf, picture = Shelf(settings), io.BytesIO()
+    Image.new("1", (9_000, 9_000)).save(picture, "PNG")
+    large = shelf.kept("urn:view:", picture.getvalue())
     shelf.close()
     with pytest.raises(IllegalState, match="too many to show"):
         capture.show_picture(transaction, NAME, large.filename, large.offset)

@@ -179,6 +179,24 @@ def test_delete_without_a_terminal_needs_yes(stage: Stage) -> None:
     assert stage.listed()["garden"]["captures"] == 1
 
 
+def check_deleted(stage: Stage) -> None:
+    assert stage.listed() == {}
+    assert stage.keys("garden") == set()
+    assert stage.captures("garden") == 0
+
+
+def test_a_delete_that_is_killed_again_and_again_is_shown_and_completed_by_the_same_command(stage: Stage) -> None:
+    for step in ("marked", "redis", "index", "archive"):
+        stage.killed("delete(settings, 'garden', step)", step)
+        assert "only partly deleted" in str(stage.listed()["garden"]["problems"]), step
+    refused = stage.run("replay", "garden")
+    assert refused.returncode == 2
+    done = stage.run("collection", "delete", "garden", "--yes-delete", "garden")
+    assert done.returncode == 0, done.stderr
+    check_deleted(stage)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["marked", "redis", "index", "archive", "indexes", "files"])
 def test_a_killed_delete_is_shown_and_completed_by_the_same_command(stage: Stage, step: str) -> None:
     stage.killed("delete(settings, 'garden', step)", step)
@@ -190,9 +208,7 @@ def test_a_killed_delete_is_shown_and_completed_by_the_same_command(stage: Stage
         done = stage.run("collection", "delete", "garden", "--yes-delete", "garden")
         assert done.returncode == 0, done.stderr
 
-    assert stage.listed() == {}
-    assert stage.keys("garden") == set()
-    assert stage.captures("garden") == 0
+    check_deleted(stage)
 
 
 def test_a_new_collection_of_the_same_name_survives_an_earlier_deletion(stage: Stage) -> None:
@@ -273,16 +289,31 @@ def test_rename_moves_files_index_dedup_and_jobs(stage: Stage) -> None:
     check_renamed(stage)
 
 
-@pytest.mark.parametrize("step", ["marked", "folder", "jobs", "redis", "index"])
-def test_a_killed_rename_is_shown_and_completed_by_the_same_command(stage: Stage, step: str) -> None:
+RENAME_STEPS = ("marked", "folder", "jobs", "redis", "index")
+
+
+def kill_rename(stage: Stage, step: str) -> None:
+    """Kill a rename after a step, and check that the list shows this, and that a deletion names the remedy."""
     stage.killed("rename(settings, 'garden', 'park', step)", step)
     assert "only partly renamed from garden to park" in str(list(stage.listed().values()))
     refused = stage.run("collection", "delete", name := "garden" if step == "marked" else "park", "--yes-delete", name)
     assert refused.returncode == 2
     assert "collection rename garden park" in refused.stderr
 
-    done = stage.run("collection", "rename", "garden", "park")
 
+def test_a_rename_that_is_killed_again_and_again_is_shown_and_completed_by_the_same_command(stage: Stage) -> None:
+    for step in RENAME_STEPS:
+        kill_rename(stage, step)
+    done = stage.run("collection", "rename", "garden", "park")
+    assert done.returncode == 0, done.stderr
+    check_renamed(stage)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("step", RENAME_STEPS)
+def test_a_killed_rename_is_shown_and_completed_by_the_same_command(stage: Stage, step: str) -> None:
+    kill_rename(stage, step)
+    done = stage.run("collection", "rename", "garden", "park")
     assert done.returncode == 0, done.stderr
     check_renamed(stage)
 

@@ -99,25 +99,25 @@ def test_a_message_that_never_arrives_is_given_up(site: Notifying, clock: Movabl
     begin = clock.now
     while (row := site.rows()[0]).given_up is None:
         assert row.due is not None
-        clock.now = max(clock.now, row.due)
+        clock.move(4 * HOUR)  # longer than any pause; `test_mail` has the pauses
         assert site.send() == 1
     assert 2 * DAY < row.given_up - begin <= 3 * DAY
     assert row.due is None
     assert "Connect" in row.error
-    assert row.attempts < 100
     clock.move(DAY)
     assert site.send() == 0
 
 
-@pytest.mark.parametrize("code", [301, 302, 307, 308])
-def test_redirects_are_not_followed(sqlite_site: Notifying, hook: WebhookReceiver, code: int) -> None:
+def test_redirects_are_not_followed(sqlite_site: Notifying, hook: WebhookReceiver) -> None:
+    codes = (301, 302, 307, 308)
     with WebhookReceiver() as elsewhere:
-        hook.answer = status(code, Location=elsewhere.url())
-        sqlite_site.hear(sqlite_site.person("anna"), hook.url())
+        hook.answer = lambda handler: status(int(handler.path[1:]), Location=elsewhere.url())(handler)
+        sqlite_site.hear(sqlite_site.person("anna"), *(hook.url(f"/{code}") for code in codes))
         sqlite_site.happens()
         sqlite_site.send()
         assert elsewhere.received == []
-    assert f"answered {code}" in sqlite_site.rows()[0].error
+    errors = {row.target: row.error for row in sqlite_site.rows()}
+    assert [code for code in codes if f"answered {code}" not in errors[hook.url(f"/{code}")]] == []
 
 
 def test_a_receiver_that_is_gone_for_good_is_not_asked_again(sqlite_site: Notifying, hook: WebhookReceiver) -> None:
@@ -144,7 +144,7 @@ def test_the_pause_that_a_server_asks_for_is_kept(
 
 
 def test_dead_targets_hold_up_nobody(sqlite_site: Notifying, hook: WebhookReceiver, clock: MovableClock) -> None:
-    """Twenty servers take requests and never answer; messages to another server arrive meanwhile."""
+    """Twelve servers take requests and never answer; messages to another server arrive meanwhile."""
     released = threading.Event()
     site = sqlite_site
 
@@ -157,7 +157,7 @@ def test_dead_targets_hold_up_nobody(sqlite_site: Notifying, hook: WebhookReceiv
 
     with WebhookReceiver(answer=lambda handler: (released.wait(30), None)[1]) as silent:
         anna, bert = site.person("anna"), site.person("bert")
-        site.hear(anna, *(silent.url(f"/{number}") for number in range(20)))
+        site.hear(anna, *(silent.url(f"/{number}") for number in range(12)))
         site.happens()
         site.sender._settings = site.sender._settings.model_copy(update={"timeout_seconds": 0.5})
         while any(row.attempts == 0 for row in site.rows()):  # the first attempt of each one, by eight threads
@@ -305,8 +305,8 @@ def test_messages_of_a_digest_come_as_one_mail_at_the_end_of_the_hour(
     anna = site.person("anna")
     site.subscribe(anna, is_digest=True)
     site.subscribe(anna, "job.ended", is_digest=True)
-    for number in range(40):
-        clock.move(MINUTE // 2)
+    for number in range(10):
+        clock.move(2 * MINUTE)
         site.happens(f"Job {number} failed")
         site.happens(f"Job {number} ended", Event.JOB_ENDED)
     assert site.send() == 0
@@ -314,16 +314,16 @@ def test_messages_of_a_digest_come_as_one_mail_at_the_end_of_the_hour(
     assert site.send() > 0
     assert site.send() == 0
     (letter,) = mail.mails
-    assert letter["Subject"] == "[Ghostfleet] 80 messages of the last hour"
+    assert letter["Subject"] == "[Ghostfleet] 20 messages of the last hour"
     text = letter.get_content()
-    assert "   40  job.ended (info)" in text
-    assert all(f"Job {number} failed" in text for number in range(40))
+    assert "   10  job.ended (info)" in text
+    assert all(f"Job {number} failed" in text for number in range(10))
     assert all(row.sent for row in site.rows())
 
 
 def test_a_flood_becomes_a_digest(site: Notifying, mail: MailReceiver, clock: MovableClock) -> None:
     site.subscribe(site.person("anna"))
-    for number in range(100):
+    for number in range(30):
         site.happens(f"Job {number} failed")
     while site.send():
         pass
@@ -332,7 +332,7 @@ def test_a_flood_becomes_a_digest(site: Notifying, mail: MailReceiver, clock: Mo
     while site.send():
         pass
     assert len(mail.mails) == 21
-    assert mail.mails[-1]["Subject"] == "[Ghostfleet] 80 messages of the last hour"
+    assert mail.mails[-1]["Subject"] == "[Ghostfleet] 10 messages of the last hour"
     assert all(row.sent for row in site.rows())
 
 
@@ -341,7 +341,7 @@ def test_a_flood_for_one_user_leaves_the_mail_of_others_alone(
 ) -> None:
     site = sqlite_site
     site.subscribe(site.person("anna"))
-    for number in range(100):
+    for number in range(30):
         site.happens(f"Job {number} failed")
     site.subscribe(site.person("bert"), "job.ended")
     site.happens("Job 1 ended", Event.JOB_ENDED)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import trustme
+from support.each_value import each_value
 from support.web.webhook_receiver import WebhookReceiver, status
 
 from admin.notifications.webhook import DONE, DeliveryAttempt, post, signature
@@ -26,7 +27,7 @@ def test_the_signature_is_the_published_vector_of_standard_webhooks() -> None:
     assert made == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
-@pytest.mark.parametrize(
+@each_value(
     "host",
     [
         *("127.0.0.1", "localhost", "[::1]", "0.0.0.0", "10.1.2.3", "192.168.1.1", "169.254.169.254"),

@@ -129,11 +129,11 @@ def test_the_calendar_and_the_report_show_the_harvest(curator: httpx.Client) -> 
 
 
 PAGES = (
-    *("/tray", "/permissions/1", "/permissions/1/edit", "/calendar?days=3", "/bulk-changes", CAPTURE),
+    *("/tray", "/permissions/1", "/permissions/1/edit", "/calendar?days=3", "/bulk-changes"),
     f"/collections/{NAME}/description/edit",
 )
 ALIKE = (
-    *("/permissions", "/permissions/new", "/permissions/letters/default", "/reports"),
+    *("/permissions", "/permissions/new", "/permissions/letters/default", "/reports", CAPTURE),
     f"/collections/{NAME}/description",
 )
 """These pages have the form or the table of another one, with other values."""

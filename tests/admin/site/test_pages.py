@@ -113,12 +113,12 @@ def test_what_is_in_use_is_not_deleted_and_the_page_says_where(client: httpx.Cli
 
 
 PATHS = (
-    *("/harvests/new", "/harvests/weekly news", "/harvests/weekly news/configurations"),
-    *("/harvests/weekly news/explain?domain=example.org", "/harvests/weekly news/preview", "/schedules/new"),
-    *("/templates/default", "/fleet", "/settings"),
+    *("/harvests/new", "/harvests/weekly news", "/harvests/weekly news/explain?domain=example.org"),
+    *("/harvests/weekly news/preview", "/schedules/new", "/fleet", "/settings"),
 )
 """Other files of this folder check the pages of domains, jobs and people, the overview and the editor of templates."""
 ALIKE = (
+    *("/harvests/weekly news/configurations", "/templates/default"),
     *("/harvests/weekly news/edit", "/harvests/weekly news/copy", "/harvests/new?kind=snapshot", "/harvests"),
     *("/schedules/Mondays/edit", "/templates/new", "/templates/default/users", "/templates/default/rename"),
     *("/schedules", "/schedules/Mondays", "/templates", "/audit"),

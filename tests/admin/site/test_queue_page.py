@@ -10,6 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.each_value import each_value
 from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.harvests.dispatch.harvesters import Registration, announce, register
@@ -175,7 +176,7 @@ def test_a_deletion_is_asked_first_and_all_changes_are_audited(
     assert {"job.delete-urls", "job.queue-urls", "job.block-host"} <= audited
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("values", "said"),
     [
         ({"verb": "search-queues", "expression": "("}, "is no regular expression"),
@@ -203,7 +204,7 @@ def test_a_reader_sees_the_hosts_and_changes_nothing(site: RunningSite, job: tup
         assert "Show its URLs" not in text
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("profile", "said"),
     [
         ("scope: any", "be edited while a job runs"),

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import BrowserContext, expect
+from support.each_value import each_value
 from support.web.site_server import RunningSite, send_form
 
 from admin.models.people_tables import Role
@@ -38,7 +39,7 @@ def test_the_preview_says_what_clocks_do(curator: httpx.Client) -> None:
     assert "this month has no day 31" in monthly
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("values", "words"),
     [
         ({"unit": "hour", "minute": "15", "hour": ""}, "Every hour, at minute 15"),
@@ -59,6 +60,7 @@ def test_all_kinds_of_rules_are_previewed_and_kept(curator: httpx.Client, values
     for name in ("hour", "minute", "month_day", "ends_after", "ends_at", "starts"):
         expected = {**DAILY, **values}.get(name, "")
         assert re.search(f'name="{name}"[^>]* value="{expected}"', form), name
+    assert send_form(curator, "/schedules/night", "/schedules/night/delete").status_code == 303
 
 
 def test_an_unfinished_rule_says_what_is_missing_and_nothing_is_kept(curator: httpx.Client) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx
@@ -18,6 +18,7 @@ from support.web.security_site import (
     form_token,
     operations,
     page_routes,
+    shows_the_border,
 )
 from support.web.site_server import running_site
 
@@ -26,6 +27,9 @@ from admin.models.people_tables import Role, User
 from admin.models.transaction import COMMAND_LINE, RIGHTS, Actor, Door
 from admin.people.api_tokens import NewApiToken, create_token
 from admin.web.security import SAFE_METHODS
+
+all_tries = pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["few", "all"])
+"""Each route gets each try with --slow alone; else one try follows the other from route to route."""
 
 
 class Visitor:
@@ -78,47 +82,29 @@ def test_a_route_that_says_nothing_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("role", EVERYBODY, ids=lambda role: str(role or "nobody"))
-def test_pages_are_for_those_who_have_the_right(secure: SecuritySite, tmp_path: Path, role: Role | None) -> None:
-    wrong, visitor = [], Visitor(secure, role)
-    for route in page_routes(flask_app(tmp_path / "map")):
-        if route.is_public and (role is not None or route.method != "GET"):
-            continue  # `test_attacks` has logins and logouts
-        answer = visitor.request(route)
-        is_login = _is_login(answer)
-        if route.is_public:
-            is_right = not is_login
-        elif role is None:
-            is_right = is_login
-        elif route.right in RIGHTS[role]:
-            is_right = answer.status_code not in (400, 401, 403, 405, 500) and not is_login
-        else:
-            is_right = answer.status_code == 403
-        if not is_right:
-            wrong.append(f"{route}: {answer.status_code}")
-    visitor.close()
-    assert not wrong
-
-
-@pytest.mark.timeout(600)
-def test_every_form_is_refused_without_a_token_of_its_own_session(secure: SecuritySite, tmp_path: Path) -> None:
-    wrong = []
-    with secure.browser(Role.ADMINISTRATOR) as other:
-        foreign = form_token(other)
-    with secure.browser(Role.ADMINISTRATOR) as browser:
-        own = form_token(browser)
-        for route in page_routes(flask_app(tmp_path / "map")):
-            if route.method in SAFE_METHODS:
+@all_tries
+def test_pages_are_for_those_who_have_the_right(secure: SecuritySite, tmp_path: Path, is_whole: bool) -> None:
+    wrong, routes = [], page_routes(flask_app(tmp_path / "map"))
+    for role in EVERYBODY:
+        visitor = Visitor(secure, role)
+        for route in routes:
+            if route.is_public and (role is not None or route.method != "GET"):
+                continue  # `test_attacks` has logins and logouts
+            if not is_whole and not shows_the_border(role, route.right):
                 continue
-            for token in ("", "wrong", foreign, own[:-1]):
-                answer = browser.request(route.method, route.path, data={"csrf_token": token, "name": "made"})
-                if answer.status_code != 400:
-                    wrong.append(f"{route} with {token[:10]!r}: {answer.status_code}")
-            for headers in FOREIGN:
-                answer = browser.request(route.method, route.path, data={"csrf_token": own}, headers=headers)
-                if answer.status_code != 403:
-                    wrong.append(f"{route} with {headers}: {answer.status_code}")
-        assert browser.get("/jobs").status_code == 200, "the session must have outlived all of this"
+            answer = visitor.request(route)
+            is_login = _is_login(answer)
+            if route.is_public:
+                is_right = not is_login
+            elif role is None:
+                is_right = is_login
+            elif route.right in RIGHTS[role]:
+                is_right = answer.status_code not in (400, 401, 403, 405, 500) and not is_login
+            else:
+                is_right = answer.status_code == 403
+            if not is_right:
+                wrong.append(f"{role or 'nobody'} at {route}: {answer.status_code}")
+        visitor.close()
     assert not wrong
 
 
@@ -129,6 +115,35 @@ FOREIGN = (
     {"Sec-Fetch-Site": "cross-site"},
     {"Sec-Fetch-Site": "same-site"},
 )
+
+
+def in_turn[T](tries: Sequence[T], number: int, is_whole: bool) -> Sequence[T]:
+    """Return the try that the number of a route decides; with `is_whole`, all tries."""
+    return tries if is_whole else (tries[number % len(tries)],)
+
+
+@pytest.mark.timeout(600)
+@all_tries
+def test_every_form_is_refused_without_a_token_of_its_own_session(
+    secure: SecuritySite, tmp_path: Path, is_whole: bool
+) -> None:
+    wrong = []
+    with secure.browser(Role.ADMINISTRATOR) as other:
+        foreign = form_token(other)
+    with secure.browser(Role.ADMINISTRATOR) as browser:
+        own = form_token(browser)
+        routes = [each for each in page_routes(flask_app(tmp_path / "map")) if each.method not in SAFE_METHODS]
+        for number, route in enumerate(routes):
+            for token in ("", *in_turn(("wrong", foreign, own[:-1]), number, is_whole)):
+                answer = browser.request(route.method, route.path, data={"csrf_token": token, "name": "made"})
+                if answer.status_code != 400:
+                    wrong.append(f"{route} with {token[:10]!r}: {answer.status_code}")
+            for headers in in_turn(FOREIGN, number, is_whole):
+                answer = browser.request(route.method, route.path, data={"csrf_token": own}, headers=headers)
+                if answer.status_code != 403:
+                    wrong.append(f"{route} with {headers}: {answer.status_code}")
+        assert browser.get("/jobs").status_code == 200, "the session must have outlived all of this"
+    assert not wrong
 
 
 def test_a_token_is_of_no_use_with_the_form_cookie_of_another_session(secure: SecuritySite) -> None:
@@ -166,13 +181,17 @@ def test_operations_are_for_tokens_that_have_the_right(secure: SecuritySite, rol
 
 
 @pytest.mark.timeout(300)
-def test_a_token_that_has_expired_or_is_another_text_is_nobodys(secure: SecuritySite, clock: MovableClock) -> None:
+@all_tries
+def test_a_token_that_has_expired_or_is_another_text_is_nobodys(
+    secure: SecuritySite, clock: MovableClock, is_whole: bool
+) -> None:
     made = token(secure.site.database, Role.ADMINISTRATOR, days=1)
     clock.move(2 * DAY)
     wrong = []
+    tries = (f"Bearer {made}", "Bearer", "Bearer x", f"Basic {made}", f"Bearer {made}, Bearer {made}")
     with httpx.Client(base_url=secure.site.address, timeout=60) as client:
-        for operation in operations():
-            for text in (f"Bearer {made}", "Bearer", "Bearer x", f"Basic {made}", f"Bearer {made}, Bearer {made}"):
+        for number, operation in enumerate(operations()):
+            for text in in_turn(tries, number, is_whole):
                 headers = {"Authorization": text}
                 answer = client.request(
                     operation.method, api_path(operation.path), json=_body(operation.method), headers=headers
@@ -183,16 +202,17 @@ def test_a_token_that_has_expired_or_is_another_text_is_nobodys(secure: Security
 
 
 @pytest.mark.timeout(300)
-def test_the_session_of_a_browser_changes_nothing_by_the_api_without_its_token(secure: SecuritySite) -> None:
+@all_tries
+def test_the_session_of_a_browser_changes_nothing_by_the_api_without_its_token(
+    secure: SecuritySite, is_whole: bool
+) -> None:
     wrong = []
     with secure.browser(Role.ADMINISTRATOR) as browser:
         own = form_token(browser)
-        for operation in operations():
-            if operation.method in SAFE_METHODS:
-                continue
+        tries = [{"X-CSRFToken": "wrong"}, *({**each, "X-CSRFToken": own} for each in FOREIGN)]
+        for number, operation in enumerate(each for each in operations() if each.method not in SAFE_METHODS):
             path, body = api_path(operation.path), _body(operation.method)
-            tries = [{}, {"X-CSRFToken": "wrong"}, *({**each, "X-CSRFToken": own} for each in FOREIGN)]
-            for headers in tries:
+            for headers in ({}, *in_turn(tries, number, is_whole)):
                 answer = browser.request(operation.method, path, json=body, headers=headers)
                 if answer.status_code != 403:
                     wrong.append(f"{operation.name} with {headers}: {answer.status_code}")

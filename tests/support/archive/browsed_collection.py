@@ -11,6 +11,8 @@ from PIL import Image
 
 from archive.capture import Body, Capture, Context, Original
 from archive.settings.load import Settings
+from archive.url import key
+from archive.warc import cdxj
 from archive.warc.records.derived import ResourceKind, resource_record
 from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
@@ -114,3 +116,17 @@ def add_rows(settings: Settings, captures: Iterable[Capture]) -> None:
     """Add rows to the index alone."""
     with Captures(settings.database_url) as index:
         index.add(captures)
+
+
+def fill_index(settings: Settings, urls: int) -> None:
+    """Make a collection with one page, whose index has the page under so many URLs: packaging takes a while."""
+    shelf = Shelf(settings)
+    shelf.page()
+    shelf.close()
+    (sidecar,) = settings.index_dir(NAME).iterdir()
+    (one,) = cdxj.read(sidecar, NAME)
+    line, lines = cdxj.line(one), []
+    for number in range(urls):
+        url = f"http://www.example.org/Page?z={number}&a=1"
+        lines.append(line.replace(one.url, url).replace(one.key, key(url), 1))
+    cdxj.write_sorted(sidecar, lines)

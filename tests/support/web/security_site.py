@@ -15,7 +15,7 @@ from sqlalchemy import select
 from admin.api.blueprint import PREFIX
 from admin.models.database import Database
 from admin.models.people_tables import Role, User
-from admin.models.transaction import COMMAND_LINE, Right
+from admin.models.transaction import COMMAND_LINE, RIGHTS, Right
 from admin.operations import OPERATIONS
 from admin.people.sessions import open_session
 from admin.site.assembly import PAGES
@@ -133,3 +133,16 @@ def operations() -> Sequence[Any]:
 
 EVERYBODY: Final[tuple[Role | None, ...]] = (None, *Role)
 """Nobody, and each role."""
+_BY_RIGHTS: Final = sorted(Role, key=lambda role: len(RIGHTS[role]))
+
+
+def shows_the_border(role: Role | None, right: Right | None) -> bool:
+    """Return whether a request by this role shows where a right begins.
+
+    Requests by nobody do, by the least role that has the right, and by the greatest role that does not have the right.
+    Each role has all rights of the roles below.
+    """
+    if role is None or right is None:
+        return True
+    first = next(number for number, each in enumerate(_BY_RIGHTS) if right in RIGHTS[each])
+    return role in _BY_RIGHTS[max(first - 1, 0) : first + 1]

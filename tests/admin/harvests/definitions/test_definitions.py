@@ -16,6 +16,7 @@ from admin.harvests.definitions.definition import HarvestChange, HarvestCreation
 from admin.harvests.definitions.event_seeds import EventSeeds
 from admin.harvests.definitions.operations import OPERATIONS
 from admin.harvests.definitions.states import StateChange
+from admin.harvests.domains import uploads
 from admin.harvests.domains.crawler_traps import TrapInput
 from admin.harvests.generation import explanation, preview
 from admin.harvests.generation.operations import OPERATIONS as GENERATION_OPERATIONS
@@ -361,13 +362,14 @@ def test_a_text_that_is_too_long_is_uploaded_instead(sqlite_world: World) -> Non
         do(sqlite_world, event_seeds.add_event_seeds, "news", EventSeeds(text="a" * 2_000_001))
 
 
-def test_a_long_list_is_uploaded_in_parts(sqlite_world: World) -> None:
+def test_a_long_list_is_uploaded_in_parts(sqlite_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "LINES_OF_ONE_TRANSACTION", 200)
     world = sqlite_world
     create(world)
-    lines = (f"http://d{number}.org/\n".encode() for number in range(5_000))
+    lines = (f"http://d{number}.org/\n".encode() for number in range(500))
     report = event_seeds.upload_event_seeds(world.database, COMMAND_LINE, "news", lines, EventSeeds(text=""))
-    assert (report.upload.created, report.configurations_added) == (5_000, 5_000)
-    assert do(world, definition.show_harvest, "news").configurations == 5_000
+    assert (report.upload.created, report.configurations_added) == (500, 500)
+    assert do(world, definition.show_harvest, "news").configurations == 500
 
 
 def test_a_preview_says_what_would_be_generated_and_writes_nothing(world: World, clock: MovableClock) -> None:

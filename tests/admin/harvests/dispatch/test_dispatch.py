@@ -59,7 +59,7 @@ def started(transaction: Transaction, harvester: str = "h1") -> ClaimedJob:
     return job
 
 
-@pytest.mark.parametrize(("before", "after"), list(itertools.product(JobStatus, repeat=2)))
+@each_value(("before", "after"), list(itertools.product(JobStatus, repeat=2)))
 def test_states_follow_each_other_as_the_table_says(before: JobStatus, after: JobStatus) -> None:
     assert may_follow(before, after) is (after in TRANSITIONS[before])
     if not may_follow(before, after):

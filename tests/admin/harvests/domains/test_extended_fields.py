@@ -34,7 +34,7 @@ def add(transaction: Transaction, name: str, kind: FieldKind, **values: Any) -> 
     return create_field(transaction, FieldCreation(entity="domain", name=name, kind=kind, **values)).id
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("kind", "text", "kept"),
     [
         (FieldKind.TEXT, "  a b ", "a b"),
@@ -51,7 +51,7 @@ def test_values_are_kept_in_one_spelling(kind: FieldKind, text: str, kept: str) 
     assert kept_value(kind, ["red", "green"], text) == kept
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("kind", "text", "message"),
     [
         (FieldKind.TEXT, "a\nb", "control character"),

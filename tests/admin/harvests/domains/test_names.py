@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.each_value import each_value
 
 from admin.harvests.domains.names import (
     IP,
@@ -17,7 +18,7 @@ from admin.harvests.domains.names import (
 )
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("text", "name", "tld"),
     [
         ("example.org", "example.org", "org"),
@@ -48,7 +49,7 @@ def test_any_input_gives_the_registered_domain(text: str, name: str, tld: str) -
     assert registered_domain(text, ("test",)) == DomainName(name, tld)
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("text", "reason"),
     [
         ("", "is empty; write a domain name"),

@@ -102,8 +102,8 @@ def test_a_seed_list_in_use_stays(filled: Database) -> None:
 
 
 def test_thousands_of_bad_seeds_give_a_short_answer(filled: Database) -> None:
-    given = SeedListCreation(name="x", seeds="nix\n" * 50_000)
+    given = SeedListCreation(name="x", seeds="nix\n" * 5_000)
     with filled.transaction(COMMAND_LINE) as transaction, pytest.raises(InvalidInput) as caught:
         create_seed_list(transaction, "example.org", given)
     assert len(caught.value.problems) == 101
-    assert "49,900 more problems" in caught.value.problems[-1].message
+    assert "4,900 more problems" in caught.value.problems[-1].message

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.each_value import each_value
 
 from admin.harvests.domains.upload_lines import LONGEST_LINE, lines_of_bytes, lines_of_text, pieces_of_file
 from admin.models.errors import InvalidInput
 
 
-@pytest.mark.parametrize(
+@each_value(
     "data",
     [
         b"a.org\nb.org\nc.org",
@@ -25,7 +26,7 @@ from admin.models.errors import InvalidInput
         "\ufeffa.org\nb.org\nc.org".encode("utf-16-be"),
     ],
 )
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+@each_value("size", [1, 2, 3, 5, 1000])
 def test_encodings_and_line_ends_of_other_programs_are_read(data: bytes, size: int) -> None:
     chunks = [data[begin : begin + size] for begin in range(0, len(data), size)]
     assert [(line.number, line.text) for line in lines_of_bytes(chunks)] == [(1, "a.org"), (2, "b.org"), (3, "c.org")]

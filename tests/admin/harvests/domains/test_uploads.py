@@ -258,8 +258,9 @@ def check_flat(database: Database, lines: int, limit: int) -> None:
     assert report.summary == "Nothing was changed: all domains of the list are there already."
 
 
-def test_an_upload_takes_flat_memory(sqlite_domains: Database) -> None:
-    check_flat(sqlite_domains, 10_000, 2_000_000)
+def test_an_upload_takes_flat_memory(sqlite_domains: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "LINES_OF_ONE_TRANSACTION", 500)
+    check_flat(sqlite_domains, 5_000, 1_000_000)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import event, insert, select
 from support.admin.harvest_database import START
 from support.admin.harvest_world import World, settings_with
+from support.each_value import each_value
 
 from admin.harvests.generation.candidates import PastDomain, best_harvests, chunks, is_complete_before
 from admin.harvests.generation.expectations import BudgetLimits, PastHarvest
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.both_databases
 NOT_RAISED, RAISED, NONE = BudgetLimits(100, 1_000), BudgetLimits(101, 1_001), BudgetLimits()
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("reason", "reading", "not_raised", "raised"),
     [
         (StopReason.COMPLETE, "seed", True, True),

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from support.admin.harvest_world import World, settings_with
+from support.each_value import each_value
 
 from admin.harvests.generation import jobs as jobs_module
 from admin.harvests.generation.profiles import trap_of_domain
@@ -88,7 +89,7 @@ def test_jobs_are_stored_in_parts_and_none_is_left_a_draft(world: World, monkeyp
     assert [job.status for job in world.jobs(harvest_id)] == [JobStatus.NEW] * 5
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("expression", "url", "is_found"),
     [
         ("calendar", "http://www.a.org/calendar/1", True),

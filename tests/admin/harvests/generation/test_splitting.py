@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.each_value import each_value
 
 from admin.harvests.generation.expectations import BudgetLimits
 from admin.harvests.generation.splitting import ConfigurationCandidate, OpenJob, added, opened, order, refusal
@@ -55,7 +56,7 @@ def test_stage_3_a_job_has_one_template_and_one_set_of_attributes(values: dict[s
     assert refusal(job_of(candidate("a.org")), candidate(**values), SETTINGS) == reason
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("harvest", "first", "other", "fits"),
     [
         # The harvest sets the limit: the configuration's may not be smaller.
@@ -81,7 +82,7 @@ def test_stage_3_a_job_has_one_template_and_one_set_of_attributes(values: dict[s
         (5, 0, 5, False),
     ],
 )
-@pytest.mark.parametrize("by_objects", [False, True])
+@each_value("by_objects", [False, True])
 def test_stage_4_limits_go_together(harvest: int, first: int, other: int, fits: bool, by_objects: bool) -> None:
     settings = GenerationSettings(split_by_object_limit=by_objects)
     limits = (lambda value: BudgetLimits(objects=value)) if by_objects else (lambda value: BudgetLimits(bytes=value))

@@ -10,6 +10,7 @@ import pytest
 import whenever
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support.each_value import each_value
 
 from admin.harvests.schedules import dates
 from admin.harvests.schedules.dates import (
@@ -123,7 +124,7 @@ def test_the_two_dates_of_a_missing_day_are_one() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("rule", "start", "expected"),
     [
         (

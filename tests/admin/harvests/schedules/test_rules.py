@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.each_value import each_value
 
 from admin.harvests.schedules.dates import LAST_MOMENT
 from admin.harvests.schedules.rules import RuleInput, in_words, local_moment, local_text, rule_of, rule_problems, zones
@@ -14,7 +15,7 @@ START = 1_800_000_000_000_000
 """2027-01-15T08:00:00Z."""
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("given", "problems"),
     [
         ({"unit": "hour"}, {}),

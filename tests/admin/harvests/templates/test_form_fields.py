@@ -7,6 +7,7 @@ import difflib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.each_value import each_value
 
 from admin.harvests.templates.form_edit import with_typed
 from admin.harvests.templates.form_fields import (
@@ -48,7 +49,7 @@ def test_every_key_of_the_profile_is_a_field_with_words() -> None:
     assert {each.key for each in known_fields() if each.required} == {each.key for each in REQUIRED_KEYS}
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("key", "kind", "may_be_null", "bounds", "choices"),
     [
         ("visitor", ValueKind.CHOICE, False, (None, None, None), ["plain", "browser", "mixed"]),
@@ -125,7 +126,7 @@ def test_keys_can_be_taken_out_and_put_in() -> None:
     assert text == "limits: {}\nhops: 2\npoliteness:\n  per_host: 2\nheaders:\n  X-A: b\n"
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("form", "said"),
     [
         ({"hops": "two"}, "hops = 'two' is no whole number; write digits such as 20"),
@@ -180,7 +181,7 @@ VALUES: dict[str, st.SearchStrategy[FieldValue]] = {
 }
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.fixed_dictionaries({}, optional=VALUES))
 def test_values_that_were_set_are_read_back_and_stay_templates(values: dict[str, FieldValue]) -> None:
     text = with_values(GOOD, values)

@@ -7,8 +7,9 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.each_value import each_value
 
 from admin.harvests.templates.stock import DEFAULT_TEMPLATE, STOCK_TEMPLATES, stock_text
 from admin.harvests.templates.yaml_edit import EditRefused, block_lines, changed_text, flow_text, scalar_text
@@ -56,7 +57,7 @@ def with_changes(text: str, **given: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not ...}
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("given", "expected"),
     [
         ({}, []),
@@ -93,8 +94,8 @@ def with_changes(text: str, **given: Any) -> dict[str, Any]:
         ({"robots": "obey", "user_agent": ...}, ["- user_agent:", "+ robots: obey"]),
     ],
 )
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@each_value("end", ["\n", "\r\n"])
+@each_value("mark", ["", "\ufeff"])
 def test_only_the_lines_that_must_change_differ(
     given: dict[str, Any], expected: list[str], end: str, mark: str
 ) -> None:
@@ -102,7 +103,7 @@ def test_only_the_lines_that_must_change_differ(
     assert sorted(changes(text, with_changes(text, **given))) == sorted(expected)
 
 
-@pytest.mark.parametrize(
+@each_value(
     ("text", "given", "expected"),
     [
         ("a:\n- x\n- y\n", {"b": ["z"]}, "a:\n- x\n- y\nb:\n- z\n"),
@@ -165,8 +166,8 @@ SIGNS = [
 UNSEEN = ["\n", "\t", "\x85", "\u2028", "\u200f", "\U0001f600", "\x1b", "\x7f", "\ufffe"]
 
 
-@pytest.mark.parametrize("value", [*WORDS, *SIGNS, *UNSEEN])
-@pytest.mark.parametrize("style", ["", "'", '"'])
+@each_value("value", [*WORDS, *SIGNS, *UNSEEN])
+@each_value("style", ["", "'", '"'])
 def test_a_text_stays_a_text(value: str, style: str) -> None:
     assert read_document(f"a: {scalar_text(value, style)}\nb: [{scalar_text(value, style)}]\n").values() == {
         "a": value,
@@ -211,7 +212,6 @@ def documents(draw: st.DrawFn) -> str:
     return end.join(lines) + draw(st.sampled_from(["", end]))
 
 
-@settings(max_examples=100, deadline=None)
 @given(documents(), TREES, st.sets(st.sampled_from(["k", "l", "m m", "n", "o"])))
 def test_any_change_gives_the_wanted_values_and_leaves_other_lines(
     text: str, other: dict[str, Any], taken: set[str]
@@ -235,15 +235,16 @@ def test_any_change_gives_the_wanted_values_and_leaves_other_lines(
 )
 def test_every_key_of_a_stock_template_can_be_changed_by_itself(name: str) -> None:
     text = stock_text(name)
-    for key, value in read_document(text).values().items():
+    values = read_document(text).values()
+    for key, value in values.items():
         if isinstance(value, dict) and value:
             for inner in value:
-                assert len(changes(text, with_changes(text, **{key: {**value, inner: 77}}))) == 2
+                assert len(changes(text, {**values, key: {**value, inner: 77}})) == 2
         elif not isinstance(value, list | dict):
-            assert len(changes(text, with_changes(text, **{key: "other"}))) == 2
+            assert len(changes(text, {**values, key: "other"})) == 2
 
 
 def test_a_list_of_thousands_is_changed_in_time() -> None:
-    text = "a:\n" + "".join(f"  - 'x{number}'\n" for number in range(15_000))
-    wanted = [f"x{number}" for number in reversed(range(15_000))]
+    text = "a:\n" + "".join(f"  - 'x{number}'\n" for number in range(5_000))
+    wanted = [f"x{number}" for number in reversed(range(5_000))]
     assert read_document(changed_text(text, {"a": wanted})).values() == {"a": wanted}
