@@ -10,57 +10,34 @@ from click.testing import CliRunner
 
 from bench.cli import bench
 from bench.peers import KINDS
-from bench.proxies.rounds import Bench, BenchPlan, RoundResult
+from bench.proxies import rounds
+
+REQUESTS = 40
 
 
-def run(peer: str, schemes: list[str], requests: int = 60) -> list[RoundResult]:
-    running = Bench(BenchPlan([KINDS[peer]()], schemes, 1, requests, 60, 8, 1))
-    try:
-        return list(running.run(lambda _: None))
-    finally:
-        running.close()
-
-
-def test_without_a_proxy_every_file_arrives() -> None:
-    measured = run("direct", ["http", "connect"])
-
-    assert [one.scheme for one in measured] == ["http", "connect"]
-    for one in measured:
-        assert sorted(one.result.acknowledged) == list(range(60))
-        assert one.result.errors == {}
-        assert one.result.connects == 8
-
-
-def test_our_proxy_keeps_everything_it_answers() -> None:
-    for one in run("ghostfleet", ["http", "connect", "absolute"]):
-        assert sorted(one.result.acknowledged) == list(range(60))
-        assert (one.result.errors, one.checked.missing, one.checked.damage) == ({}, (), ())
-        assert one.checked.warc_bytes > 0
-        assert one.used.peak_bytes > 0
-
-
-def test_the_command_writes_a_file_with_its_results(tmp_path: Path) -> None:
+@pytest.mark.parametrize("schemes", [["http", "connect"], pytest.param(["absolute"], marks=pytest.mark.slow)])
+def test_each_file_arrives_and_our_proxy_keeps_everything_it_answers(
+    schemes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds, "WARM_REQUESTS", 10)
     output = tmp_path / "results" / "proxy.json"
+    plan = ["--rounds", "1", "--requests", str(REQUESTS), "--connections", "8", "--schemes", ",".join(schemes)]
 
-    done = CliRunner().invoke(
-        bench,
-        [
-            "proxy",
-            "--peers",
-            "direct",
-            "--schemes",
-            "http",
-            "--requests",
-            "20",
-            "--rounds",
-            "1",
-            "--output",
-            str(output),
-        ],
-    )
+    done = CliRunner().invoke(bench, ["proxy", "--peers", "direct,ghostfleet", *plan, "--output", str(output)])
 
     assert done.exit_code == 0, done.output
-    assert json.loads(output.read_text("utf-8"))["rows"][0]["acknowledged"] == 20
+    rows = {(row["scheme"], row["peer"]): row for row in json.loads(output.read_text("utf-8"))["rows"]}
+    peers = {"direct": KINDS["direct"], "ghostfleet": KINDS["ghostfleet"]}
+    assert rows.keys() == {
+        (scheme, name) for name, kind in peers.items() for scheme in schemes if scheme in kind.schemes
+    }
+    for (_, peer), row in rows.items():
+        assert (row["acknowledged"], row["errors"], row["missing"], row["damaged"]) == (REQUESTS, {}, 0, 0)
+        if peer == "direct":
+            assert row["connects"] == 8
+        else:
+            assert row["warc_mb"] > 0
+            assert row["memory_mb"] > 0
 
 
 @pytest.mark.parametrize(("flag", "value"), [("--peers", "warcprox,moss"), ("--schemes", "gopher")])

@@ -8,7 +8,7 @@ import pytest
 from support.browsers.visits import Fleet, document, page
 from support.origins.raw_origin import RawOrigin
 
-from browsers.behaviors.clicks import MOST_REPEATS
+from browsers.behaviors import clicks
 from browsers.ghosts.ghost import Ghost
 
 pytestmark = pytest.mark.browser
@@ -22,8 +22,10 @@ map.onclick = () => fetch('/map');
 
 
 def test_an_endless_control_is_given_up_and_named_and_the_others_have_their_turns(
-    patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin
+    patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    most = 24
+    monkeypatch.setattr(clicks, "MOST_REPEATS", most)
     origin.script("/", page(ENDLESS))
     origin.script("/map", document(b"map", "text/plain"))
     origin.otherwise(lambda _: [document(b"item", "text/plain")])
@@ -40,5 +42,5 @@ def test_an_endless_control_is_given_up_and_named_and_the_others_have_their_turn
     assert info["flaws"] == [{"type": "budget", "rule": "click", "detail": "1 endless: Load more"}]
     assert {"page:budget:click", "click-budget"} <= set(visit.annotations)
     asked = [each.url.rpartition("/")[2] for each in kept.kinds("response", "revisit")]
-    assert sum(name.startswith("item") for name in asked) == MOST_REPEATS
+    assert sum(name.startswith("item") for name in asked) == most
     assert asked.index("map") < asked.index("item?at=5")

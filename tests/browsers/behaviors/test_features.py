@@ -30,7 +30,7 @@ QUICK = frozenset(
 )
 """Pages of each kind of behaviour; the others, which vary a kind, run with --slow."""
 assert set(FEATURES) > QUICK
-EACH = 6
+EACH = 14
 """Pages of one test."""
 LIMITS: dict[str, Any] = {"page_seconds": 90, "load_seconds": 15, "close_seconds": 20, "sandbox": False}
 

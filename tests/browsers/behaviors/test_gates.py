@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from support.browsers.visits import Fleet, page, redirect
+from support.browsers.visits import Fleet, page, redirect, visited_together
 from support.origins.raw_origin import RawOrigin, Step
 
 from browsers.ghosts.ghost import Ghost
@@ -55,17 +55,16 @@ def test_a_gate_at_an_address_of_its_own_is_passed_and_the_wanted_page_is_kept(
     assert any(b"Riesling" in each.block for each in kept.of(order.url, "response"))
 
 
-def test_a_gate_that_is_not_passed_is_a_flaw(patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
+def test_a_gate_that_is_not_passed_is_a_flaw_and_a_page_that_mentions_an_age_is_no_gate(
+    patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin
+) -> None:
     origin.script("/wine", redirect("/gate"))
     origin.script("/gate", page(QUESTION + "<p>Bitte legen Sie Ihren Ausweis vor die Kamera.</p>"))
+    origin.script("/concert", page("<h1>Concert</h1><p>Only for visitors of 18 years or older.</p>"))
 
-    assert flawed(patient_ghost.visit(fleet.order(origin.url("/wine"))).annotations) == ["page:age-gate:page"]
+    visits = visited_together(patient_ghost, [fleet.order(origin.url(path)) for path in ("/wine", "/concert")])
 
-
-def test_a_page_that_mentions_an_age_is_no_gate(patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
-    origin.script("/", page("<h1>Concert</h1><p>Only for visitors of 18 years or older.</p>"))
-
-    assert flawed(patient_ghost.visit(fleet.order(origin.url("/"))).annotations) == []
+    assert [flawed(visit.annotations) for visit in visits] == [["page:age-gate:page"], []]
 
 
 def test_a_check_that_ends_by_itself_is_no_flaw(patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:

@@ -23,7 +23,7 @@ const watcher = new IntersectionObserver(entries => {
 });
 document.querySelectorAll('div').forEach(each => watcher.observe(each));
 </script>"""
-PARAGRAPH = "the pond is full of newts and the newts are full of ponds " * 4
+PARAGRAPH = "the pond is full of newts and the newts are full of ponds " * 40
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(300, marks=pytest.mark.slow)])
@@ -50,13 +50,13 @@ def test_a_page_of_many_thousand_pixels_is_scrolled_to_its_end(
 def test_a_page_of_many_megabytes_has_its_records_and_says_what_was_cut(
     fleet: Fleet, origin: RawOrigin, megabytes: int
 ) -> None:
-    count = megabytes * 1_000_000 // 250
+    count = megabytes * 1_000_000 // 2_400
     body = "".join(f"<p>{at} {PARAGRAPH}</p>\n" for at in range(count))
     origin.script("/", document(f"<!doctype html><title>Ponds</title>{body}".encode(), "text/html; charset=utf-8"))
     settings = fleet.settings(
         page_seconds=115,
         load_seconds=80,
-        behavior_seconds=10,
+        behavior_seconds=3,
         sandbox=False,
         max_page_bytes=4_000_000,
         page_memory_bytes=500_000_000 + megabytes * 45_000_000,  # a layout for a picture of the whole needs more

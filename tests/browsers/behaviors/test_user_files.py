@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from support.browsers.behavior_site import FeatureSite
-from support.browsers.visits import Fleet
+from support.browsers.visits import Fleet, visited_together
 
 from browsers.behaviors.user_files.flows import read_flow
 from browsers.behaviors.user_files.hosted import ScriptError
@@ -74,19 +74,26 @@ def site() -> Iterator[FeatureSite]:
         yield site
 
 
-def visited(fleet: Fleet, url: str, **browsers: Any) -> tuple[Visit, set[str], list[dict[str, Any]]]:
-    """A visit with these settings: its result, the paths that were kept, and the outcomes of its behaviours."""
-    settings = fleet.settings(**{"behaviors": "", "behavior_seconds": 40, "sandbox": False, **browsers})
-    visitor = Ghost(settings, [fleet.control], fleet.trusted)
-    order = fleet.order(url)
+type Seen = tuple[Visit, set[str], list[dict[str, Any]]]
+"""The result of a visit, the paths that were kept, and the outcomes of its behaviours."""
+
+
+def visited(fleet: Fleet, urls: Sequence[str], **browsers: Any) -> list[Seen]:
+    """Visits of the pages with these settings."""
+    settings = {"behaviors": "", "behavior_seconds": 40, "sandbox": False, "page_records": "text", **browsers}
+    visitor = Ghost(fleet.settings(**settings), [fleet.control], fleet.trusted)
+    orders = [fleet.order(url) for url in urls]
     try:
-        visit = visitor.visit(order)
+        visits = visited_together(visitor, orders)
     finally:
         visitor.close()
-    kept = fleet.proxy.records(order.collection)
-    (info,) = kept.of(f"urn:pageinfo:{url}")
-    paths = {urlsplit(record.url).path for record in kept.kinds("response", "revisit")}
-    return visit, paths, json.loads(info.block)["behaviors"]
+    found: list[Seen] = []
+    for order, visit in zip(orders, visits, strict=True):
+        kept = fleet.proxy.records(order.collection)
+        (info,) = kept.of(f"urn:pageinfo:{order.url}")
+        paths = {urlsplit(record.url).path for record in kept.kinds("response", "revisit")}
+        found.append((visit, paths, json.loads(info.block)["behaviors"]))
+    return found
 
 
 def more(*numbers: int) -> set[str]:
@@ -99,8 +106,8 @@ def test_a_class_runs_on_the_pages_for_which_it_is(fleet: Fleet, site: FeatureSi
     file = tmp_path / "steps.js"
     file.write_text(CLASS, "utf-8")
 
-    visit, paths, outcomes = visited(fleet, site.url("/load-more.html"), behavior_scripts=str(file))
-    _, others, none = visited(fleet, site.url("/tabs.html"), behavior_scripts=str(file))
+    urls = [site.url("/load-more.html"), site.url("/tabs.html")]
+    (visit, paths, outcomes), (_, others, none) = visited(fleet, urls, behavior_scripts=str(file))
 
     assert more(1, 2, 3, 4, 5) <= paths
     assert [(each["id"], each["ended"]) for each in outcomes] == [("class:steps", "done")]
@@ -115,7 +122,7 @@ def test_a_class_without_an_end_is_ended(fleet: Fleet, site: FeatureSite, tmp_pa
     file = tmp_path / "endless.js"
     file.write_text(ENDLESS, "utf-8")
 
-    visit, _, outcomes = visited(fleet, site.url("/tabs.html"), behavior_scripts=str(file), behavior_seconds=3)
+    ((visit, _, outcomes),) = visited(fleet, [site.url("/tabs.html")], behavior_scripts=str(file), behavior_seconds=1)
 
     assert visit.code == 200
     assert [(each["id"], each["ended"]) for each in outcomes] == [("class:endless", "timeout")]
@@ -123,7 +130,9 @@ def test_a_class_without_an_end_is_ended(fleet: Fleet, site: FeatureSite, tmp_pa
 
 
 @pytest.mark.browser
-def test_a_recorded_flow_is_played(fleet: Fleet, site: FeatureSite, tmp_path: Path) -> None:
+def test_recorded_flows_are_played_and_an_element_that_is_missing_is_named(
+    fleet: Fleet, site: FeatureSite, tmp_path: Path
+) -> None:
     steps = [
         {"type": "setViewport", "width": 800, "height": 600},
         {"type": "navigate", "url": site.url("/load-more.html")},
@@ -132,29 +141,22 @@ def test_a_recorded_flow_is_played(fleet: Fleet, site: FeatureSite, tmp_path: Pa
         {"type": "waitForExpression", "expression": "document.querySelectorAll('li').length === 3"},
         {"type": "click", "selectors": [["text/Load more"]]},
     ]
-    file = tmp_path / "flow.json"
-    file.write_text(json.dumps({"title": "Three batches", "steps": steps}), "utf-8")
+    missing = [
+        {"type": "navigate", "url": site.url("/tabs.html")},
+        {"type": "click", "timeout": 300, "selectors": [["#nowhere"]]},
+    ]
+    files = [tmp_path / "flow.json", tmp_path / "missing.json"]
+    for file, flow in zip(files, ({"title": "Three batches", "steps": steps}, {"steps": missing}), strict=True):
+        file.write_text(json.dumps({"title": "Gone", **flow}), "utf-8")
 
-    _, paths, outcomes = visited(fleet, site.url("/load-more.html"), behavior_scripts=str(file))
+    urls = [site.url("/load-more.html"), site.url("/tabs.html")]
+    (_, paths, outcomes), (visit, _, of_missing) = visited(fleet, urls, behavior_scripts=[str(file) for file in files])
 
     assert more(1, 2, 3) <= paths
     assert not more(4) & paths
     assert [(each["id"], each["steps"], each["ended"]) for each in outcomes] == [("flow:Three batches", 4, "done")]
-
-
-@pytest.mark.browser
-def test_a_flow_whose_element_is_missing_says_so(fleet: Fleet, site: FeatureSite, tmp_path: Path) -> None:
-    steps = [
-        {"type": "navigate", "url": site.url("/tabs.html")},
-        {"type": "click", "timeout": 300, "selectors": [["#nowhere"]]},
-    ]
-    file = tmp_path / "flow.json"
-    file.write_text(json.dumps({"title": "Gone", "steps": steps}), "utf-8")
-
-    visit, _, outcomes = visited(fleet, site.url("/tabs.html"), behavior_scripts=str(file))
-
-    assert outcomes[0]["ended"] == "error"
-    assert "found no element" in outcomes[0]["detail"]
+    assert [each["ended"] for each in of_missing] == ["error"]
+    assert "found no element" in of_missing[0]["detail"]
     assert "flow:Gone-error" in visit.annotations
 
 
@@ -166,7 +168,7 @@ def test_a_template_of_brozzler_is_rendered_and_awaited(fleet: Fleet, site: Feat
     file = tmp_path / "behaviors.yaml"
     file.write_text(RULES, "utf-8")
 
-    visit, paths, outcomes = visited(fleet, site.url("/load-more.html"), behavior_scripts=str(file))
+    ((visit, paths, outcomes),) = visited(fleet, [site.url("/load-more.html")], behavior_scripts=str(file))
 
     assert more(1, 2, 3) <= paths
     assert not more(4) & paths
@@ -188,7 +190,7 @@ def test_an_unmodified_browsertrix_behaviors_runs(fleet: Fleet, site: FeatureSit
     shutil.unpack_archive(tmp_path / "browsertrix-behaviors-0.8.4.tgz", tmp_path, filter="data")
     program = tmp_path / "package" / "dist" / "behaviors.js"
 
-    _, paths, outcomes = visited(fleet, site.url("/sources.html"), browsertrix_behaviors=str(program))
+    ((_, paths, outcomes),) = visited(fleet, [site.url("/sources.html")], browsertrix_behaviors=str(program))
 
     assert {"/hit/s-2.png", "/hit/s-3.png", "/hit/lazy.jpg"} <= paths
     assert [(each["id"], each["ended"]) for each in outcomes] == [("browsertrix", "done")]

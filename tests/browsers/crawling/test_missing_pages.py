@@ -20,7 +20,13 @@ from browsers.crawling.worker import run_worker
 from frontier.definition.job import Job, Profile
 from frontier.queue import Frontier
 
-QUICK = {"frontier.min_delay_seconds": 0, "frontier.delay_factor": 0, "browsers.sandbox": False}
+QUICK = {
+    "frontier.min_delay_seconds": 0,
+    "frontier.delay_factor": 0,
+    "browsers.sandbox": False,
+    "browsers.behaviors": "",
+    "browsers.page_records": "text",
+}
 MENU = "<nav>Start News Contact Search Imprint</nav>"
 REAL = {
     "/": "Welcome to the pond <a href=/about>a</a><a href=/old>o</a><a href=/news/one>1</a><a href=/news/gone>2</a>",

@@ -34,6 +34,7 @@ QUICK = {
     "frontier.lease_seconds": 2,
     "browsers.sandbox": False,
     "browsers.behaviors": "",
+    "browsers.page_records": "text",
     "browsers.patience_seconds": 0,
 }
 STYLE = document(b"body { background: url(/back.png) }", "text/css")

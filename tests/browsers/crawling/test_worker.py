@@ -32,6 +32,13 @@ from frontier.lease import Lease
 from frontier.queue import Frontier
 from frontier.store import FrontierLost
 
+QUIET: Mapping[str, Any] = {
+    "browsers__sandbox": False,
+    "browsers__behaviors": "",
+    "browsers__page_records": "text",
+}
+"""Settings of ghosts that do nothing on a page and leave its text alone."""
+
 
 def test_a_plain_harvest_visits_every_page_once(fleet: Fleet, redis_url: str, garden: GardenSite) -> None:
     settings = quick(fleet, frontier__max_crawl_delay_seconds=0)
@@ -106,7 +113,7 @@ def test_mixed_sends_ghosts_to_a_share_of_the_pages(fleet: Fleet, redis_url: str
     origin.script("/", page("".join(f"<a href={name}>x</a>" for name in names)))
     for name in names:
         origin.script(name, page("<a href=/>home</a>"))
-    settings = quick(fleet, browsers__sandbox=False, browsers__behaviors="")
+    settings = quick(fleet, **QUIET)
     frontier = opened(settings, redis_url, [origin.url("/")], visitor="mixed", rendered_fraction=0.3, robots="ignore")
 
     tally = harvest(settings, fleet, redis_url)
@@ -459,7 +466,7 @@ def test_every_request_has_the_profiles_headers_and_secrets_are_not_recorded(
         origin.script("/a.css", document(b"p{top:0}", "text/css"))
         headers = {"Authorization": "Bearer s3cret", "X-Archive": "we", "X-Key": "k3y"}
         profile = {"visitor": visitor, "robots": "ignore", "user_agent": "Ours/1", "headers": headers}
-        settings = quick(fleet, browsers__behaviors="")
+        settings = quick(fleet, **QUIET)
         frontier = opened(settings, redis_url, [f"http://{origin.authority}/"], **profile, redact_headers=("X-Key",))
         harvest(settings, fleet, redis_url, concurrency=1)
         requests = [visit.received.decode("latin-1") for visit in origin.visits]
@@ -483,7 +490,7 @@ def test_a_job_may_keep_the_caches_of_its_sites(fleet: Fleet, redis_url: str, or
         origin.script(path, page(part))
     fresh = "Cache-Control: max-age=3600\r\n"
     origin.script("/style.css", document(b"p { color: red }", "text/css", headers=fresh))
-    settings = quick(fleet, browsers__sandbox=False, browsers__behaviors="")
+    settings = quick(fleet, **QUIET)
     frontier = opened(settings, redis_url, [origin.url("/")], visitor="browser", browser_cache="site")
 
     harvest(settings, fleet, redis_url, concurrency=1)

@@ -21,12 +21,12 @@ pytestmark = pytest.mark.browser
 
 ADDRESS: Final = "127.0.1.61"
 NOISE: Final = page(
-    "<canvas width=1200 height=1500></canvas><script>"
-    "const pen = document.querySelector('canvas').getContext('2d'), picture = pen.createImageData(1200, 1500);"
+    "<canvas width=800 height=900></canvas><script>"
+    "const pen = document.querySelector('canvas').getContext('2d'), picture = pen.createImageData(800, 900);"
     "for (let i = 0; i < picture.data.length; i++) picture.data[i] = i % 4 == 3 ? 255 : Math.random() * 256;"
     "pen.putImageData(picture, 0, 0)</script>"
 )
-"""The picture of this page has several megabytes, whatever the compression."""
+"""The picture of this page has two megabytes, whatever the compression."""
 ALL: Final = {"view", "thumbnail", "fullPage", "dom", "pageinfo"}
 
 
@@ -38,7 +38,7 @@ def origin() -> Iterator[RawOrigin]:
 
 
 def visited(fleet: Fleet, order: VisitOrder) -> Visit:
-    visitor = Ghost(fleet.settings(sandbox=False, page_seconds=60), [fleet.control], fleet.trusted)
+    visitor = Ghost(fleet.settings(sandbox=False, page_seconds=60, behaviors=""), [fleet.control], fleet.trusted)
     try:
         return visitor.visit(order)
     finally:
@@ -59,7 +59,7 @@ def test_a_disk_that_fills_up_leaves_no_half_record(tmp_path: Path, origin: RawO
         order = fleet.order(origin.url("/"))
         limited = proxy.pids()
         for pid in limited:
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (1_500_000, hard))
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (1_000_000, hard))
         with pytest.raises(FleetUnavailable):
             visited(fleet, order)
         for pid in limited:

@@ -30,7 +30,10 @@ const show = async () => document.body.append(await (await fetch('/made.txt')).t
 if (!('serviceWorker' in navigator)) document.body.append('without');
 else navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(async () => {
   if (!navigator.serviceWorker.controller) {
-    await new Promise(done => { navigator.serviceWorker.oncontrollerchange = done; setTimeout(done, 3000); });
+    await new Promise(done => {
+      const most = setTimeout(done, 3000);
+      navigator.serviceWorker.oncontrollerchange = () => { clearTimeout(most); done(); };
+    });
   }
   await show();
 });
@@ -39,11 +42,8 @@ else navigator.serviceWorker.register('/worker.js').then(() => navigator.service
 
 def visited(fleet: Fleet, url: str, **settings: Any) -> tuple[Visit, str, str]:
     """The visit of one page with these settings, its collection, and the text of the page."""
-    visitor = Ghost(
-        fleet.settings(sandbox=False, **{"page_records": ["text-final", "text"], **settings}),
-        [fleet.control],
-        fleet.trusted,
-    )
+    settings = {"sandbox": False, "behaviors": "", "page_records": ["text-final", "text"], **settings}
+    visitor = Ghost(fleet.settings(**settings), [fleet.control], fleet.trusted)
     order = fleet.order(url)
     try:
         visit = visitor.visit(order)
@@ -61,7 +61,7 @@ def test_a_page_fetches_what_it_shows_on_the_second_device_and_gets_its_own_size
     origin.otherwise(lambda asked: (document(b"x", "image/png"),))
     url = origin.url("/")
 
-    visit, _, _ = visited(fleet, url, behaviors="", second_device="390x844@3")
+    visit, _, _ = visited(fleet, url, second_device="390x844@3")
 
     paths = {seen.path for seen in origin.visits}
     assert {"/small3.png", "/plain3.png", "/narrow.png", "/seen.json", "/large.png"} <= paths
@@ -72,7 +72,7 @@ def test_without_a_second_device_the_page_keeps_to_its_size(fleet: Fleet, origin
     origin.script("/", RESPONSIVE)
     origin.otherwise(lambda asked: (document(b"x", "image/png"),))
 
-    visited(fleet, origin.url("/"), behaviors="")
+    visited(fleet, origin.url("/"))
 
     assert not {"/small3.png", "/narrow.png", "/seen.json"} & {seen.path for seen in origin.visits}
 
@@ -110,7 +110,8 @@ def test_a_visit_finds_what_the_last_one_left_when_that_is_wished(
     )
     origin.script("/one", page(script))
     origin.script("/two", page(script))
-    visitor = Ghost(fleet.settings(sandbox=False, storage=storage), [fleet.control], fleet.trusted)
+    settings = fleet.settings(sandbox=False, storage=storage, behaviors="", page_records="text")
+    visitor = Ghost(settings, [fleet.control], fleet.trusted)
     order = fleet.order(origin.url("/two"))
     try:
         visitor.visit(fleet.order(origin.url("/one")))

@@ -38,6 +38,7 @@ pytestmark = pytest.mark.browser
 LIMITS: dict[str, Any] = {
     "page_seconds": 20,
     "load_seconds": 5,
+    "settle_seconds": 0.3,
     "settle_max_seconds": 3,
     "scroll_seconds": 5,
     "close_seconds": 10,
@@ -62,6 +63,20 @@ def shared_ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
 def ghost(shared_ghost: Ghost) -> Ghost:
     """A ghost that other tests use, too: whatever a page did to it, it must still work."""
     return shared_ghost
+
+
+@pytest.fixture(scope="module")
+def scrolling_ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
+    """A ghost that scrolls for a short time, and leaves records of other kinds and names."""
+    visitor = ghost_of(
+        engine_fleet,
+        behaviors="scroll",
+        scroll_seconds=2,
+        page_records=["full-page", "full-page-final", "har", "pdf", "image-map", "dom"],
+        record_names=["brozzler", "ukwa"],
+    )
+    yield visitor
+    visitor.close()
 
 
 def urls(visit: Visit, hop: str = "L") -> list[str]:
@@ -140,25 +155,24 @@ def test_records_are_of_two_moments_when_scrolling_changes_the_page(
 
 
 def test_har_pdf_and_image_map_are_made_by_setting_and_named_as_others_name_them(
-    fleet: Fleet, origin: RawOrigin
+    scrolling_ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
-    origin.script("/", page("<a href=/next>on</a><img src=/i.png>"))
+    """Of the two sizes of its picture, the page fetches one, and the other is a link."""
+    origin.script("/", page("<a href=/next>on</a><img src=/i.png srcset='/i.png 1x, /large.png 3x'>"))
     origin.script("/i.png", document(b"x", "image/png"))
-    wanted = ["full-page", "har", "pdf", "image-map", "dom"]
-    visitor = ghost_of(fleet, page_records=wanted, record_names=["brozzler", "ukwa"])
     order = fleet.order(origin.url("/"))
-    try:
-        visitor.visit(order)
-    finally:
-        visitor.close()
 
+    visit = scrolling_ghost.visit(order)
+
+    assert urls(visit, "E") == [origin.url("/large.png")]
+    assert origin.url("/i.png") in visit.fetched
     resources = {
         record.url.removesuffix(f":{order.url}"): record
         for record in fleet.proxy.records(order.collection).kinds("resource")
     }
     ours = {f"urn:{name}" for name in ("fullPage", "dom", "har", "pdf", "imageMap", "pageinfo")}
     theirs = {"screenshot", "thumbnail", "onreadydom", "har", "pdf", "imagemap"}
-    assert set(resources) == ours | theirs
+    assert set(resources) - {"urn:fullPageFinal"} == ours | theirs
     assert resources["pdf"].block.startswith(b"%PDF-")
     entries = json.loads(resources["har"].block)["log"]["entries"]
     assert [entry["request"]["url"] for entry in entries[:2]] == [order.url, origin.url("/i.png")]
@@ -211,19 +225,6 @@ def test_links_come_from_frames_and_shadow_roots_after_scripts_ran(
     assert origin.url("/frame") in visit.fetched
 
 
-def test_embeds_that_were_fetched_are_seen_and_others_are_links(fleet: Fleet, origin: RawOrigin) -> None:
-    origin.script("/", page("<img src=/small.png srcset='/small.png 1x, /large.png 3x'>"))
-    origin.script("/small.png", document(b"x", "image/png"))
-    visitor = ghost_of(fleet, behaviors="scroll")
-    try:
-        visit = visitor.visit(fleet.order(origin.url("/")))
-    finally:
-        visitor.close()
-
-    assert urls(visit, "E") == [origin.url("/large.png")]
-    assert origin.url("/small.png") in visit.fetched
-
-
 @pytest.mark.slow
 def test_scrolling_brings_what_loads_late(ghost: Ghost, fleet: Fleet, garden: GardenSite) -> None:
     gallery = ghost.visit(fleet.order("http://www.garden.test/gallery.html"))
@@ -233,13 +234,13 @@ def test_scrolling_brings_what_loads_late(ghost: Ghost, fleet: Fleet, garden: Ga
     assert "http://www.garden.test/api/journal?batch=3" in journal.fetched
 
 
-def test_an_endless_page_ends(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
-    more = "for(let i=0;i<20;i++){let p=document.createElement('p');p.style.height='99px';document.body.append(p)}"
+def test_an_endless_page_ends(scrolling_ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
+    more = "for(let i=0;i<110;i++){let p=document.createElement('p');p.style.height='99px';document.body.append(p)}"
     script = f"function m(){{{more}}};m();onscroll=()=>{{if(scrollY+innerHeight>document.body.scrollHeight-3000)m()}}"
     origin.script("/", page(f"<script>{script}</script>"))
     order = fleet.order(origin.url("/"))
 
-    visit = ghost.visit(order)
+    visit = scrolling_ghost.visit(order)
 
     assert visit.code == 200
     assert visit.annotations == ("scroll-time", "page:blank:one-colour")
@@ -256,7 +257,7 @@ def test_a_page_with_much_of_everything_does_not_fill_the_worker(fleet: Fleet, o
         "document.body.append('y'.repeat(100000));"
     )
     origin.script("/", page(f"<a href=/short>x</a><script>{script}</script>"))
-    visitor = ghost_of(fleet, max_page_bytes=50_000)
+    visitor = ghost_of(fleet, max_page_bytes=50_000, behaviors="", page_records="dom")
     try:
         visit = visitor.visit(fleet.order(origin.url("/")))
     finally:
@@ -494,7 +495,7 @@ def test_pages_that_misbehave_are_visited_all_the_same(
     ids=["at once", "later"],
 )
 def test_a_page_that_hangs_has_its_time_and_no_more(fleet: Fleet, origin: RawOrigin, delay: str) -> None:
-    visitor = ghost_of(fleet, page_seconds=4, load_seconds=2)
+    visitor = ghost_of(fleet, page_seconds=3, load_seconds=2, behaviors="", page_records="text")
     origin.script("/hang", page(f"<script>{delay or 'while (1);'}</script>"))
     origin.script("/", page("<a href=/x>x</a>"))
     try:
@@ -553,7 +554,7 @@ def test_a_page_that_allocates_without_end_is_ended_and_no_other(
     fleet: Fleet, origin: RawOrigin, script: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """T28: such a page took Chromium to 3.9 GB."""
-    visitor = ghost_of(fleet, page_memory_bytes=400_000_000, page_seconds=90, load_seconds=80)
+    visitor = ghost_of(fleet, page_memory_bytes=400_000_000, page_seconds=90, load_seconds=80, page_records="text")
     over = threading.Event()
     origin.script("/waits", page("<img src=/late>"))
     origin.script("/late", Wait(over), document(PNG, "image/png"))
@@ -611,7 +612,7 @@ def test_browsers_are_replaced_after_a_number_of_visits_and_nothing_stays_behind
 ) -> None:
     origin.script("/", page(""))
     before, folders = _running(), _folders()
-    visitor = ghost_of(fleet, contexts_per_browser=2)
+    visitor = ghost_of(fleet, contexts_per_browser=2, behaviors="", page_records="text")
     orders = [fleet.order(origin.url("/")) for _ in range(3)]
     used = set[int]()
     for order in orders:
@@ -634,19 +635,6 @@ def test_browsers_are_replaced_after_a_number_of_visits_and_nothing_stays_behind
 
     until(lambda: not left(), what="all processes to end")
     assert _folders() == folders
-
-
-def test_folders_of_dead_processes_are_swept(fleet: Fleet, origin: RawOrigin) -> None:
-    dead = Path(tempfile.mkdtemp(prefix="ghostfleet-ghost-999999999-"))
-    (dead / "profile").mkdir()
-    origin.script("/", page(""))
-    visitor = ghost_of(fleet)
-    try:
-        visitor.visit(fleet.order(origin.url("/")))
-    finally:
-        visitor.close()
-
-    assert not dead.exists()
 
 
 @pytest.mark.slow
@@ -693,17 +681,6 @@ def test_the_sandbox_is_off_only_where_it_must_be(
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     ghost_of(fleet, sandbox=True).close()
     assert caplog.text == ""
-
-
-def test_ctrl_c_does_not_reach_the_browser(fleet: Fleet, origin: RawOrigin) -> None:
-    """A terminal sends it to the whole process group: the worker must be able to end its visits."""
-    origin.script("/", page(""))
-    visitor = ghost_of(fleet)
-    try:
-        visitor.visit(fleet.order(origin.url("/")))
-        assert {os.getpgid(process.pid) for process in browsers_of(psutil.Process())}.isdisjoint({os.getpgid(0)})
-    finally:
-        visitor.close()
 
 
 def _stalling(origin: RawOrigin) -> None:
@@ -763,12 +740,19 @@ def test_a_browser_that_does_not_start_is_named_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_the_first_visit_finds_the_browser_that_was_opened(fleet: Fleet, origin: RawOrigin) -> None:
+def test_a_browser_is_opened_once_out_of_reach_of_ctrl_c_and_sweeps_folders_of_dead_processes(
+    fleet: Fleet, origin: RawOrigin
+) -> None:
+    """A terminal sends Ctrl-C to the whole process group: the worker must be able to end its visits."""
+    dead = Path(tempfile.mkdtemp(prefix="ghostfleet-ghost-999999999-"))
+    (dead / "profile").mkdir()
     origin.script("/opened", page("<p>opened"))
     visitor, before = ghost_of(fleet), set(browsers_of(psutil.Process()))
     try:
         visitor.open()
         (opened,) = set(browsers_of(psutil.Process())) - before
+        assert os.getpgid(opened.pid) != os.getpgid(0)
+        assert not dead.exists()
         visitor.visit(fleet.order(origin.url("/opened")))
         assert set(browsers_of(psutil.Process())) - before == {opened}
     finally:

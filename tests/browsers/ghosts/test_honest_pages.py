@@ -91,8 +91,11 @@ def test_a_page_that_leads_to_a_login_is_flagged_and_a_login_page_is_not(
     origin.script("/login?next=/members/list", page(LOGIN))
     origin.script("/login", page(LOGIN))
 
-    assert "page:login-wall:redirect" in ghost.visit(fleet.order(origin.url("/members/list"))).annotations
-    assert ghost.visit(fleet.order(origin.url("/login"))).annotations == ()
+    orders = [fleet.order(origin.url(path)) for path in ("/members/list", "/login")]
+    redirected, direct = visited_together(ghost, orders)
+
+    assert "page:login-wall:redirect" in redirected.annotations
+    assert direct.annotations == ()
 
 
 ORDINARY = {

@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import Final
 
 import pytest
-from support.browsers.visits import Fleet, page
+from support.browsers.visits import EngineFleet, Fleet, page
 from support.origins.raw_origin import RawOrigin, Step
 
 from browsers.engines.interface import HttpCredentials
 from browsers.ghosts.ghost import Ghost
 from browsers.ghosts.login_visits import has_login, made_profile, profile_by_hand
+from browsers.ghosts.site_logins import SiteLogins
+from browsers.logins import form_login
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck, LoginRecipe
 from browsers.logins.form_login import LoginFailed
 from browsers.logins.login_book import LoginBook
@@ -92,13 +94,29 @@ def _no_profile_of_another_test(fleet: Fleet) -> None:
         stored.delete(name)
 
 
+@pytest.fixture(autouse=True)
+def _quick_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The site of these tests answers at once."""
+    monkeypatch.setattr(form_login, "_SETTLE_SECONDS", 0.6)
+
+
+@pytest.fixture(scope="module")
+def logins(engine_fleet: EngineFleet) -> Iterator[SiteLogins]:
+    """A maker of logins by form, with one browser for all tests."""
+    ready = engine_fleet.proxy.ready
+    with SiteLogins(engine_fleet.settings(sandbox=False), ready["proxy"], ready["controls"]) as logins:
+        yield logins
+
+
 def profile_of(origin: RawOrigin, path: str = "/login") -> BrowserProfile:
     return BrowserProfile("pond", origin.url(path), 1, check=LoginCheck("127.0.1.62", "#out"))
 
 
-def made(fleet: Fleet, profile: BrowserProfile, password: str = "s3cret") -> BrowserProfile:
-    if profile.recipe is None and profile.http is None:
-        profile = replace(profile, recipe=LoginRecipe("newt", password))
+def with_form(origin: RawOrigin, path: str = "/login", password: str = "s3cret") -> BrowserProfile:
+    return replace(profile_of(origin, path), recipe=LoginRecipe("newt", password))
+
+
+def made(fleet: Fleet, profile: BrowserProfile) -> BrowserProfile:
     return made_profile(
         fleet.settings(sandbox=False), fleet.proxy.ready["proxy"], fleet.proxy.ready["controls"], profile
     )
@@ -106,15 +124,15 @@ def made(fleet: Fleet, profile: BrowserProfile, password: str = "s3cret") -> Bro
 
 @pytest.mark.parametrize("path", ["/no-button", "/no-form", "/two-steps"])
 def test_a_form_without_a_button_a_button_without_a_form_and_two_steps_log_in(
-    fleet: Fleet, origin: RawOrigin, site: MemberSite, path: str
+    logins: SiteLogins, origin: RawOrigin, site: MemberSite, path: str
 ) -> None:
-    assert [cookie.value for cookie in made(fleet, profile_of(origin, path)).cookies] == [COOKIE]
+    assert [cookie.value for cookie in logins.made(with_form(origin, path)).cookies] == [COOKIE]
 
 
 def test_a_login_is_used_by_visits_and_neither_the_login_nor_its_cookie_is_recorded(
-    fleet: Fleet, origin: RawOrigin, site: MemberSite
+    fleet: Fleet, logins: SiteLogins, origin: RawOrigin, site: MemberSite
 ) -> None:
-    profile = made(fleet, profile_of(origin))
+    profile = logins.made(with_form(origin))
     assert {"/login", "/session"} <= {seen.path for seen in origin.visits}
     assert not fleet.proxy.folder("logins").exists()
     visitor = Ghost(
@@ -149,20 +167,22 @@ def test_a_login_is_used_by_visits_and_neither_the_login_nor_its_cookie_is_recor
 
 
 def test_a_wrong_password_and_a_page_without_a_form_are_named_without_the_password(
-    fleet: Fleet, origin: RawOrigin, site: MemberSite
+    fleet: Fleet, logins: SiteLogins, origin: RawOrigin, site: MemberSite
 ) -> None:
     with pytest.raises(LoginFailed, match="check looks for") as wrong:
-        made(fleet, profile_of(origin), "wr0ng")
+        logins.made(with_form(origin, password="wr0ng"))
     origin.script("/empty", page("nothing"))
     with pytest.raises(LoginFailed, match="no field for a password"):
-        made(fleet, profile_of(origin, "/empty"))
+        logins.made(with_form(origin, "/empty"))
     with pytest.raises(LoginFailed, match="can't be opened"):
-        made(fleet, replace(profile_of(origin), url="http://nowhere.invalid/"))
+        made(fleet, replace(with_form(origin), url="http://nowhere.invalid/"))
     assert "wr0ng" not in str(wrong.value)
 
 
-def test_a_check_opens_the_page_with_the_login(fleet: Fleet, origin: RawOrigin, site: MemberSite) -> None:
-    profile = replace(made(fleet, profile_of(origin)), url=origin.url("/members"))
+def test_a_check_opens_the_page_with_the_login(
+    fleet: Fleet, logins: SiteLogins, origin: RawOrigin, site: MemberSite
+) -> None:
+    profile = replace(logins.made(with_form(origin)), url=origin.url("/members"))
     settings, ready = fleet.settings(sandbox=False), fleet.proxy.ready
 
     assert has_login(settings, ready["proxy"], ready["controls"], profile)
@@ -193,7 +213,8 @@ def test_a_recorded_flow_logs_in_and_a_job_renews_the_login_once_when_the_site_e
 ) -> None:
     profile = made(fleet, by_flow(origin))
     ProfileStore(fleet.home).save(profile)
-    visitor = Ghost(fleet.settings(sandbox=False, behaviors=""), [fleet.control], fleet.trusted, profile=profile)
+    settings = fleet.settings(sandbox=False, behaviors="", page_records="text")
+    visitor = Ghost(settings, [fleet.control], fleet.trusted, profile=profile)
     order = fleet.order(origin.url("/members"))
     try:
         first = visitor.visit(order)
@@ -260,7 +281,8 @@ def test_a_login_by_http_is_answered_and_not_recorded(fleet: Fleet, origin: RawO
     url = origin.url("/members")
     http = HttpCredentials(url.removesuffix("/members"), "newt", "s3cret")
     profile = made(fleet, BrowserProfile("pond", url, 1, http=http))
-    visitor = Ghost(fleet.settings(sandbox=False, behaviors=""), [fleet.control], fleet.trusted, profile=profile)
+    settings = fleet.settings(sandbox=False, behaviors="", page_records="text")
+    visitor = Ghost(settings, [fleet.control], fleet.trusted, profile=profile)
     order = fleet.order(url)
     try:
         visit = visitor.visit(order)
@@ -291,7 +313,7 @@ def test_a_login_by_http_is_for_its_own_origin_and_goes_there_once(
         other.script("/theirs.png", refusal)
         http = HttpCredentials(url.removesuffix("/members"), "newt", "s3cret", scheme)
         visitor = Ghost(
-            fleet.settings(sandbox=False, behaviors="", page_seconds=60, settle_max_seconds=40),
+            fleet.settings(sandbox=False, behaviors="", page_records="text", page_seconds=60, settle_max_seconds=40),
             [fleet.control],
             fleet.trusted,
             profile=BrowserProfile("pond", url, 1, http=http),
@@ -320,8 +342,10 @@ def test_wrong_credentials_for_http_end_the_login(fleet: Fleet, origin: RawOrigi
         made(fleet, BrowserProfile("pond", url, 1, http=http))
 
 
-def test_files_of_the_site_are_fetched_with_the_login_too(fleet: Fleet, origin: RawOrigin, site: MemberSite) -> None:
-    profile = made(fleet, profile_of(origin))
+def test_files_of_the_site_are_fetched_with_the_login_too(
+    fleet: Fleet, logins: SiteLogins, origin: RawOrigin, site: MemberSite
+) -> None:
+    profile = logins.made(with_form(origin))
     visitor = PlainVisitor(fleet.settings(), [fleet.control], login=PlainLogin(LoginBook(profile)))
     order = fleet.order(origin.url("/members"))
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from support.origins.raw_origin import RawOrigin
 
 from browsers.ghosts.ghost import Ghost
 from browsers.ghosts.page_errors import MAX_ERROR_TEXT, MAX_ERRORS, errors_of
+from browsers.visit import Visit
 
 ERRORS = """<script>
 console.error('told', 7, new TypeError('of a type'), {secret: 1});
@@ -35,28 +37,30 @@ throw new Error('the truth');
 </script>"""
 
 
-def told_by(fleet: Fleet, url: str) -> dict[str, Any]:
-    """The page information of a visit."""
+@pytest.fixture(scope="module")
+def ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
+    limits = {"page_seconds": 60, "close_seconds": 20, "behaviors": "scroll", "page_records": "text"}
+    visitor = Ghost(engine_fleet.settings(sandbox=False, **limits), [engine_fleet.control], engine_fleet.trusted)
+    yield visitor
+    visitor.close()
+
+
+def visited(ghost: Ghost, fleet: Fleet, url: str) -> tuple[Visit, dict[str, Any]]:
+    """The visit of a page, and the page information."""
     order = fleet.order(url)
-    limits = {"page_seconds": 60, "close_seconds": 20, "sandbox": False, "behaviors": "scroll"}
-    visitor = Ghost(fleet.settings(**limits), [fleet.control], fleet.trusted)
-    try:
-        visitor.visit(order)
-    finally:
-        visitor.close()
+    visit = ghost.visit(order)
     (record,) = fleet.proxy.records(order.collection).of(f"urn:pageinfo:{url}")
-    told: dict[str, Any] = json.loads(record.block)
-    return told
+    return visit, json.loads(record.block)
 
 
 @pytest.mark.browser
 def test_exceptions_rejections_and_console_errors_are_kept_once_with_their_number(
-    fleet: Fleet, origin: RawOrigin
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
     origin.script("/", page(ERRORS))
     origin.script("/app.js", document(b"\n\nmissing_function();", "text/javascript"))
     origin.script("/frame", page("<script>throw new Error('in a frame')</script>"))
-    errors = told_by(fleet, origin.url("/"))["errors"]
+    errors = visited(ghost, fleet, origin.url("/"))[1]["errors"]
     counts = {each["text"].removeprefix("Uncaught "): (each["count"], each.get("at", "")) for each in errors}
     assert counts["told 7 of a type [object]"] == (1, "")
     assert counts["again"] == (3, "")
@@ -68,35 +72,26 @@ def test_exceptions_rejections_and_console_errors_are_kept_once_with_their_numbe
 
 
 @pytest.mark.browser
-def test_a_page_can_neither_flood_nor_hide_nor_see_the_account(fleet: Fleet, origin: RawOrigin) -> None:
-    origin.script("/", page("<script>onerror = () => true;</script>" + HOSTILE))
-    errors = told_by(fleet, origin.url("/"))["errors"]
-    texts = [each["text"] for each in errors]
+def test_a_page_can_neither_flood_nor_hide_nor_see_the_account_and_keeps_its_links(
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
+) -> None:
+    origin.script("/", page("<a href=/next>next</a><script>onerror = () => true;</script>" + HOSTILE))
+    visit, info = visited(ghost, fleet, origin.url("/"))
+    texts = [each["text"] for each in info["errors"]]
     assert len(texts) == MAX_ERRORS
     assert max(map(len, texts)) == MAX_ERROR_TEXT
     assert not {"seen", "a lie"} & {*texts}
-
-
-@pytest.mark.browser
-def test_a_page_that_breaks_the_functions_of_texts_and_lists_keeps_its_links(fleet: Fleet, origin: RawOrigin) -> None:
-    origin.script("/", page("<a href=/next>next</a>" + HOSTILE))
-    limits = {"page_seconds": 60, "close_seconds": 20, "sandbox": False, "behaviors": "scroll"}
-    visitor = Ghost(fleet.settings(**limits), [fleet.control], fleet.trusted)
-    try:
-        visit = visitor.visit(fleet.order(origin.url("/")))
-    finally:
-        visitor.close()
     assert [link.url for link in visit.links] == [origin.url("/next")]
 
 
 @pytest.mark.browser
-def test_what_asked_for_a_part_of_the_page_is_kept(fleet: Fleet, origin: RawOrigin, engine: str) -> None:
+def test_what_asked_for_a_part_of_the_page_is_kept(ghost: Ghost, fleet: Fleet, origin: RawOrigin, engine: str) -> None:
     origin.script("/", page("<p class=set>text<script src=/app.js></script>", head="<link rel=stylesheet href=/s.css>"))
     origin.script("/app.js", document(b"\nconst load = () =>\n  fetch('/data.json');\nload();", "text/javascript"))
     origin.script("/s.css", document(b".set {background: url(/back.png)}", "text/css"))
     origin.script("/data.json", document(b"{}", "application/json"))
     origin.script("/back.png", document(b"no picture", "image/png"))
-    urls = told_by(fleet, origin.url("/"))["urls"]
+    urls = visited(ghost, fleet, origin.url("/"))[1]["urls"]
     names = ("", "app.js", "s.css", "data.json", "back.png")
     found = {name: urls[origin.url(f"/{name}")].get("initiator", "") for name in names}
     if engine != "chromium":

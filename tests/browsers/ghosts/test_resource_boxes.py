@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Iterator
 
 import pytest
 from PIL import Image
-from support.browsers.visits import Fleet, document, page
+from support.browsers.visits import Fleet, document, page, visited_together
 from support.origins.raw_origin import RawOrigin
 
 from browsers.ghosts.ghost import Ghost
@@ -36,13 +37,18 @@ BODY = """<div id=moving></div>
 </script>"""
 
 
-def ghost_of(fleet: Fleet, **browsers: object) -> Ghost:
-    limits = {"page_seconds": 60, "close_seconds": 20, "sandbox": False, "behaviors": "scroll"}
-    return Ghost(fleet.settings(**{**limits, **browsers}), [fleet.control], fleet.trusted)
+@pytest.fixture(scope="module")
+def ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
+    limits = {"page_seconds": 60, "close_seconds": 20, "behaviors": "scroll", "page_records": "text,volatile"}
+    visitor = Ghost(engine_fleet.settings(sandbox=False, **limits), [engine_fleet.control], engine_fleet.trusted)
+    yield visitor
+    visitor.close()
 
 
 @pytest.mark.browser
-def test_a_visit_keeps_what_moves_by_itself_and_the_places_of_resources(fleet: Fleet, origin: RawOrigin) -> None:
+def test_a_visit_keeps_what_moves_by_itself_and_the_places_of_resources(
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
+) -> None:
     origin.script("/", page(BODY, head=STYLE))
     origin.script("/still", page("<script>0</script>still"))
     origin.script("/frame", page("in the frame"))
@@ -51,12 +57,8 @@ def test_a_visit_keeps_what_moves_by_itself_and_the_places_of_resources(fleet: F
     origin.script("/film.mp4", document(b"no film", "video/mp4"))
     order = fleet.order(origin.url("/"))
     still = fleet.order(origin.url("/still"), collection=order.collection)
-    visitor = ghost_of(fleet)
-    try:
-        visitor.visit(order)
-        visitor.visit(still)
-    finally:
-        visitor.close()
+
+    visited_together(ghost, [order, still])
 
     kept = fleet.proxy.records(order.collection)
     (mask,) = kept.of(f"urn:volatile:{order.url}")
@@ -82,7 +84,7 @@ def test_a_visit_keeps_what_moves_by_itself_and_the_places_of_resources(fleet: F
 
 
 @pytest.mark.browser
-def test_the_boxes_of_a_page_are_bounded(fleet: Fleet, origin: RawOrigin) -> None:
+def test_the_boxes_of_a_page_are_bounded(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     """The worst page has many elements with long URLs. None of these pictures is fetched."""
     script = """
       const many = document.createElement('div');
@@ -93,11 +95,8 @@ def test_the_boxes_of_a_page_are_bounded(fleet: Fleet, origin: RawOrigin) -> Non
     """
     origin.script("/", page(f"<script>{script}</script>"))
     order = fleet.order(origin.url("/"))
-    visitor = ghost_of(fleet, behaviors="move", page_records="text")
-    try:
-        visitor.visit(order)
-    finally:
-        visitor.close()
+
+    ghost.visit(order)
 
     info = json.loads(fleet.proxy.records(order.collection).of(f"urn:pageinfo:{order.url}")[0].block)
     assert "boxes-failed" not in info["notes"]

@@ -14,7 +14,7 @@ import pytest
 from browsers.links.collector import MAX_GUESSES, MAX_LINKS
 from browsers.links.documents import Links, links_of
 
-MANY = [200_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
+MANY = [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
 """Numbers of repetitions, from which the size of each input follows."""
 PAGE = "https://site.test/dir/page"
 

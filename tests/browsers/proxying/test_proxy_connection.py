@@ -235,5 +235,5 @@ def test_no_field_can_begin_another_one(proxy: RawOrigin, connections: ProxyConn
 
 
 def test_a_large_body_of_small_chunks_is_read(proxy: RawOrigin, connections: ProxyConnections) -> None:
-    proxy.script("/a", Send(OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 300_000 + b"0\r\n\r\n"))
-    assert len(ask(connections, proxy, "/a")[1]) == 300_000
+    proxy.script("/a", Send(OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 100_000 + b"0\r\n\r\n"))
+    assert len(ask(connections, proxy, "/a")[1]) == 100_000

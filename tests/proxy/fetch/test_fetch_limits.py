@@ -29,7 +29,7 @@ def hurried(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) 
     settings = {
         "proxy.first_byte_seconds": 0.6,
         "proxy.idle_seconds": 0.6,
-        "proxy.total_seconds": 2,
+        "proxy.total_seconds": 1.5,
         "proxy.connect_seconds": 0.6,
         "proxy.orphan_seconds": 1,
         "proxy.max_body_bytes": 1_000_000,
@@ -158,8 +158,8 @@ class TestLimits:
         """Each piece comes within the time for a first byte, all together take longer."""
         origin.script("/slow-upload", Send(response(b"all here")))
         with hurried.connect() as client:
-            client.send(f"PUT {origin.url('/slow-upload')} HTTP/1.1\r\nContent-Length: 6\r\n\r\n".encode())
-            for _ in range(6):
+            client.send(f"PUT {origin.url('/slow-upload')} HTTP/1.1\r\nContent-Length: 4\r\n\r\n".encode())
+            for _ in range(4):
                 threading.Event().wait(0.2)
                 client.send(b"x")
 

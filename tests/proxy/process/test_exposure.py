@@ -15,6 +15,14 @@ from support.proxy.running_proxy import credentials, request
 from support.stores.redis_server import RedisServer
 
 
+@pytest.fixture(scope="module")
+def screening(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -> Iterator[ProxyProcess]:
+    """A process with a further name, which lets in a network that nobody here is in (T10)."""
+    settings = {"proxy.allow_clients": ("203.0.113.0/24",), "proxy.host_names": ("recorder.example",)}
+    with ProxyProcess(tmp_path_factory.mktemp("screening") / "home", proxy_redis.url, settings) as running:
+        yield running
+
+
 def ask(proxy: ProxyProcess, path: str, *lines: str) -> Reply:
     with proxy.connect() as client:
         return client.ask("\r\n".join([f"GET {path} HTTP/1.1", *lines, "", ""]).encode())
@@ -46,11 +54,9 @@ class TestHost:
     def test_what_is_to_be_fetched_may_have_any_name(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         assert proxy.get(origin.url("/"), "Host: evil.example").status in (200, 400)
 
-    def test_a_listed_name_is_answered(self, tmp_path: Path, proxy_redis: RedisServer) -> None:
-        settings = {"proxy.host_names": ("recorder.example",)}
-        with ProxyProcess(tmp_path / "home", proxy_redis.url, settings) as proxy:
-            assert ask(proxy, "/status", "Host: recorder.example:8000").status == 200
-            assert ask(proxy, "/status", "Host: other.example:8000").status == 421
+    def test_a_listed_name_is_answered(self, screening: ProxyProcess) -> None:
+        assert ask(screening, "/status", "Host: recorder.example:8000").status == 200
+        assert ask(screening, "/status", "Host: other.example:8000").status == 421
 
 
 @pytest.fixture
@@ -65,13 +71,6 @@ def network_address() -> str:
 
 
 class TestAllowedClients:
-    @pytest.fixture
-    def screening(self, tmp_path: Path, proxy_redis: RedisServer) -> Iterator[ProxyProcess]:
-        """A process that lets in a network which nobody here is in (T10)."""
-        settings = {"proxy.allow_clients": ("203.0.113.0/24",)}
-        with ProxyProcess(tmp_path / "home", proxy_redis.url, settings) as running:
-            yield running
-
     def test_this_machine_is_let_in(self, screening: ProxyProcess, origin: RawOrigin) -> None:
         session = screening.session(collection="let-in")
 

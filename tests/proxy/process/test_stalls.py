@@ -24,6 +24,14 @@ def narrow(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -
         yield running
 
 
+@pytest.fixture(scope="module")
+def single(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -> Iterator[ProxyProcess]:
+    """It has one connection for each origin, and waits for it for a second."""
+    settings = {"proxy.connections_per_host": 1, "proxy.connect_seconds": 1}
+    with ProxyProcess(tmp_path_factory.mktemp("single") / "home", proxy_redis.url, settings) as running:
+        yield running
+
+
 def test_who_takes_nothing_is_cut_off_when_others_wait(narrow: ProxyProcess, origin: RawOrigin) -> None:
     """And nobody else is: not who waits for the origin itself."""
     large, late, going = response(page(b"large", 30_000_000)), response(page(b"late", 100_000)), threading.Event()
@@ -54,49 +62,37 @@ def test_who_sends_nothing_is_cut_off_when_others_wait(narrow: ProxyProcess, ori
 
 
 def test_who_waits_in_vain_is_told_that_it_was_no_fault_of_the_origin(
-    tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin
+    single: ProxyProcess, tmp_path: Path, origin: RawOrigin
 ) -> None:
     never = threading.Event()
     origin.script("/long", Wait(never), Send(response(b"at last")))
-    settings = {"proxy.connections_per_host": 1, "proxy.connect_seconds": 1}
-    with (
-        ProxyProcess(tmp_path / "home", proxy_redis.url, settings) as proxy,
-        crawl_session(proxy, tmp_path / "log") as credentials,
-        proxy.connect() as first,
-    ):
+    with crawl_session(single, tmp_path / "log") as credentials, single.connect() as first:
         first.send(request("plain", origin.url("/long"), credentials))
         until(lambda: origin.asked("/long"), what="the request to reach the origin")
-        refused = proxy.get(origin.url("/other"), credentials)
+        refused = single.get(origin.url("/other"), credentials)
         never.set()
 
         assert first.read_reply().body == b"at last"
-        assert proxy.get(origin.url("/other"), credentials).status == 200
+        assert single.get(origin.url("/other"), credentials).status == 200
     assert (refused.status, refused.header("Ghostfleet-Error")) == (503, "-5 crowded")
     assert refused.header("Retry-After") == "5"
     assert b"all 1 connections to" in refused.body
     assert " -5 " in (tmp_path / "log" / "crawl.log").read_text().splitlines()[0]
 
 
-def test_a_websocket_for_hours_blocks_no_other_client(
-    tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin
-) -> None:
+def test_a_websocket_for_hours_blocks_no_other_client(single: ProxyProcess, origin: RawOrigin) -> None:
     """Thirty browsers that have a WebSocket to one origin would take all connections that may be made to it."""
     over = threading.Event()
     switched = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
     origin.script("/chat", Send(switched), Wait(over), Close())
     upgrade = request("plain", origin.url("/chat"), "Connection: Upgrade", "Upgrade: websocket")
-    settings = {"proxy.connections_per_host": 1, "proxy.connect_seconds": 1}
-    with (
-        ProxyProcess(tmp_path / "home", proxy_redis.url, settings) as proxy,
-        proxy.connect() as one,
-        proxy.connect() as other,
-    ):
+    with single.connect() as one, single.connect() as other:
         assert one.ask(upgrade).status == other.ask(upgrade).status == 101
-        assert proxy.get(origin.url("/page")).status == 200
+        assert single.get(origin.url("/page")).status == 200
         over.set()
         assert one.is_closed_by_proxy()
         assert other.is_closed_by_proxy()
-        assert proxy.get(origin.url("/page")).status == 200
+        assert single.get(origin.url("/page")).status == 200
 
 
 def test_slow_uploads_do_not_keep_others_from_an_origin(

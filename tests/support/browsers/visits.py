@@ -69,7 +69,7 @@ class EngineFleet(Fleet):
         return super().settings(**{"engine": self._engine, **browsers})
 
 
-AT_ONCE = 3
+AT_ONCE = 4
 """Visits of `visited_together` at a time: a visit mostly waits."""
 
 
