@@ -17,10 +17,11 @@ from support.processes.machine_needs import program, redis_server
 
 pytestmark = pytest.mark.browser
 
-FEW = ("srcset-width", "shadow-closed", "nested-lazy-frames", "service-cache", "ranges")
+FEW = ("srcset-width", "shadow-closed", "service-cache", "ranges")
 """One page of some subjects, for the test that runs each time."""
 MORE = (
     "css-import",
+    "nested-lazy-frames",
     "worker",
     "redirects",
     "live-view",
