@@ -86,7 +86,8 @@ async def visit_all(
 ) -> dict[str, PageResult]:
     """Visit every feature, some at once, each in a context of its own; `proxy_of` returns the proxy, empty for none.
 
-    There is a browser for every two features, and `at_once` browsers at most. A browser that was held by a page, or makes no page in time, is replaced.
+    There is a browser for every two features, and `at_once` browsers at most. A browser that was held by a page, or
+    makes no page in time, is replaced.
     """
     results: dict[str, PageResult] = {}
     waiting = list(features)[::-1]
