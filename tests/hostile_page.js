@@ -6,7 +6,7 @@ const report = page.report = {};
 const window = globalThis;
 const raw = window;
 const wait = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-const within = (promise) => Promise.race([promise, wait(4000).then(() => "nothing within 4 s")]);
+const within = (promise) => Promise.race([promise, wait(2500).then(() => "nothing within 2.5 s")]);
 const attempts = [];
 const departures = []; // what leads the page itself elsewhere comes last: `page.leave()`
 const attempt = (name, run) => attempts.push((async () => {
@@ -188,19 +188,18 @@ if (HOSTS.tries_webrtc) {
     const registered = await player.navigator.serviceWorker.getRegistrations();
     report.workers = registered.map((each) => each.scope).join(" ");
     for (const each of registered) await each.unregister();
-    const found = [];
     const played = `${root}/replay/w/${HOSTS.collection}/2026mp_/${HOSTS.site}/escape`;
-    for (const place of [archived(`${HOSTS.site}/escape`), played]) {
+    const found = await Promise.all([archived(`${HOSTS.site}/escape`), played].map(async (place) => {
       const frame = raw.document.createElement("iframe");
       frame.src = place;
       raw.document.body.append(frame);
       await wait(1500);
-      let text = "of another origin";
       try {
-        text = frame.contentWindow.escaped || "not escaped";
-      } catch { /* the document has no part in this origin */ }
-      found.push(text);
-    }
+        return frame.contentWindow.escaped || "not escaped";
+      } catch {
+        return "of another origin";
+      }
+    }));
     return found.join(", ");
   });
   await Promise.allSettled(attempts);

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from support.browsers.finished_crawl import Harvest
 from support.browsers.garden_crawl import crawl
+from support.browsers.running_viewer import player_tarball
 from support.processes.machine_needs import chromium, redis_server
 
 from admin.demo.garden import GardenSite
@@ -32,3 +34,9 @@ def harvest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harvest]:
         done = crawl(site, home, "--visitor", "browser", "--workers", "2")
         assert done.returncode == 0, done.stderr[-4000:] + done.stdout[-4000:]
         yield Harvest(site, home, site.requests, done.stdout)
+
+
+@pytest.fixture(scope="session")
+def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The npm package of the viewer's player."""
+    return player_tarball(tmp_path_factory.mktemp("player"))

@@ -73,12 +73,12 @@ def asked_by(browser: Browser, url: str) -> set[str]:
 
 
 def scroll_through(page: Page) -> None:
-    """Down by half a window at a time, to the end of a page that may grow."""
+    """Down by a window at a time, to the end of a page that may grow."""
     for _ in range(SCROLLS):
         with suppress(PlaywrightError):  # a page that never falls silent is scrolled on
             page.wait_for_load_state("networkidle", timeout=5000)
         before = page.evaluate("[scrollY, document.body.scrollHeight].join()")
-        page.mouse.wheel(0, 500)
+        page.mouse.wheel(0, 1000)
         page.wait_for_function(
             "() => new Promise(done => requestAnimationFrame(() => setTimeout(() => done(true), 50)))"
         )

@@ -22,7 +22,7 @@ from demo_replay import Tripwire, tripwire
 from playwright.sync_api import Error as PlaywrightError
 from support.browsers.driven_windows import Chromium, Driven, archived, running_chromium
 from support.browsers.firefox import Firefox
-from support.browsers.running_viewer import CollectionShelf, RunningViewer, player_tarball, running_viewer
+from support.browsers.running_viewer import CollectionShelf, RunningViewer, running_viewer
 from support.processes.ghostfleet_command import Command
 from support.processes.machine_needs import free_port
 from support.processes.waiting import until
@@ -145,11 +145,10 @@ def viewer_of(settings: Settings, key: TicketKey | None) -> Iterator[tuple[Runni
 
 @pytest.mark.parametrize("shown_by", ["guarded", pytest.param("free", marks=pytest.mark.slow)])
 def test_a_hostile_page_in_the_viewer_gets_nothing(
-    browser: Driven, settings: Settings, outside: Outside, tmp_path: Path, shown_by: str
+    browser: Driven, settings: Settings, outside: Outside, player: Path, shown_by: str
 ) -> None:
     """Both viewers run, the free one and the one that asks for tickets, and one of them shows the page."""
-    tarball = player_tarball(tmp_path)
-    chosen = settings.model_copy(update={"view": settings.view.model_copy(update={"player": str(tarball)})})
+    chosen = settings.model_copy(update={"view": settings.view.model_copy(update={"player": str(player)})})
     with viewer_of(chosen, None) as (free, *_), viewer_of(chosen, KEY) as (guarded, own, others):
         secret = f"/w/Other_one/2026id_/{SITE}/secret"
         hosts = ("127.0.0.1", "localhost", "view.news.localhost", label_host("Other_one"))

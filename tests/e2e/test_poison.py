@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.browsers.garden_crawl import COLLECTION, END_SECONDS, QUICK, crawl, crawling, fetched, kill9
+from support.browsers.garden_crawl import COLLECTION, END_SECONDS, IMPOLITE, QUICK, crawl, crawling, fetched, kill9
 from support.browsers.visits import document, page
 from support.origins.raw_origin import RawOrigin, Step
 from support.processes.machine_needs import redis_server
@@ -64,7 +64,8 @@ def test_a_page_that_kills_its_worker_twice_is_set_aside(garden: GardenSite, hom
         return [page("<a href=/after>")]
 
     origin.answer("/poison", kill)
-    with crawling(garden, home, origin.url("/poison"), "--workers", "1", environment=QUICK) as process:
+    environment = {**QUICK, **IMPOLITE}
+    with crawling(garden, home, origin.url("/poison"), "--workers", "1", environment=environment) as process:
         crawls.append(process.pid)
         process.wait(END_SECONDS)
 

@@ -36,7 +36,7 @@ from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.schema import CAPTURES, open_engine
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(900)]
-FEW = [cause for cause in CAUSES if cause.name in ("consent", "variant")]
+FEW = [cause for cause in CAUSES if cause.name == "consent"]
 ENVIRONMENT = {
     "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true",
     "GHOSTFLEET_QA__PROCESS_SECONDS": "0.2",

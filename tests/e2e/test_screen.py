@@ -176,7 +176,8 @@ def database(home: Path) -> Iterator[Database]:
 @pytest.fixture
 def admin(home: Path, database: Database) -> Iterator[RunningSite]:
     """The site, beside the capture process on a thread of the test."""
-    settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": {"port": 0}}, environment={})
+    capture = {"port": 0, "process_seconds": 0.2}
+    settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": capture}, environment={})
     over = threading.Event()
     process = CaptureProcess(settings, database, print)
     thread = threading.Thread(target=process.run, args=(over.wait, over.is_set))

@@ -17,7 +17,7 @@ from support.browsers.driven_windows import Chromium, Driven, archived, played, 
 from support.browsers.finished_crawl import Harvest
 from support.browsers.firefox import Firefox
 from support.browsers.garden_crawl import COLLECTION
-from support.browsers.running_viewer import CollectionShelf, player_tarball, running_viewer
+from support.browsers.running_viewer import CollectionShelf, running_viewer
 from support.processes.machine_needs import free_port
 from support.processes.waiting import until
 
@@ -33,11 +33,6 @@ SITE = "http://example.org"
 def browser(request: pytest.FixtureRequest) -> Iterator[Driven]:
     with running_chromium() if request.param == "chromium" else Firefox() as driven:
         yield driven
-
-
-@pytest.fixture(scope="session")
-def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return player_tarball(tmp_path_factory.mktemp("player"))
 
 
 @pytest.fixture

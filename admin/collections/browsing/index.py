@@ -12,20 +12,22 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 
 from admin.collections.marks import unfinished_deletions
 from admin.models.errors import DatabaseRefused, IllegalState, NotFound
 from archive.names.name_rules import NAME_PATTERN
-from archive.names.warc_paths import SIDECAR_SUFFIX, sidecars
+from archive.names.warc_paths import SIDECAR_SUFFIX, WarcPaths, sidecars
 from archive.program_name import command
 from archive.settings.load import Settings
 from dedupdb.captures.finder import Finder
 from dedupdb.captures.read_only import IndexMissing, open_read_only
-from dedupdb.captures.schema import CapturesError
+from dedupdb.captures.schema import CAPTURES, CapturesError, reading
 from dedupdb.index.sidecars import SidecarMark, source
 
 _SECONDS: Final = 1.0
+_MOST_COUNTED: Final = 16_000_000
+"""Bytes of the largest sidecar whose lines are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,10 @@ def missing_index() -> str:
 
 
 def unread_files(settings: Settings, index: OpenIndex, name: str) -> int:
-    """Return in how many files of a collection the indexer has not read all captures; files looked at for a second."""
+    """Return in how many files of a collection the indexer has not read all captures; files looked at for a second.
+
+    Captures are announced to the indexer before it reads their files, which it does once a minute.
+    """
     folder = settings.collection(name)
     marks = index.finder.marks(source(name, ""))
     ends = time.monotonic() + _SECONDS
@@ -90,7 +95,22 @@ def unread_files(settings: Settings, index: OpenIndex, name: str) -> int:
         except OSError:  # it was removed, or sorted under a temporary name, after it was listed
             continue
         mark = SidecarMark.read(marks.get(source(name, place.name + SIDECAR_SUFFIX), "0 0 0"))
-        unread += (status.st_ino, status.st_size) != (mark.inode, mark.offset) and status.st_size > 0
+        is_behind = (status.st_ino, status.st_size) != (mark.inode, mark.offset) and status.st_size > 0
+        unread += is_behind and not _has_all(index, name, place)
         if time.monotonic() > ends:
             break
     return unread
+
+
+def _has_all(index: OpenIndex, name: str, place: WarcPaths) -> bool:
+    """Return whether the index has a capture for each line of a sidecar. A large sidecar counts as unread."""
+    try:
+        with place.sidecar.open("rb") as file:
+            content = file.read(_MOST_COUNTED + 1)
+    except OSError:  # it was removed meanwhile
+        return True
+    if len(content) > _MOST_COUNTED:
+        return False
+    rows = select(func.count()).where(CAPTURES.c.collection == name, CAPTURES.c.filename == place.name)
+    with reading(index.engine) as connection:
+        return (connection.scalar(rows) or 0) >= content.count(b"\n")

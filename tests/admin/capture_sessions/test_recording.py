@@ -371,6 +371,13 @@ def test_a_session_ends_by_itself(hand: Hand) -> None:
     assert "its time was over" in hand.view(expired).error
     assert "capture.idle_minutes" in hand.view(idle).error
 
+    ended = hand.start()
+    hand.recording._only = ended  # as in the process of a window, which was stopped meanwhile
+    with hand.database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.get_one(CaptureSession, ended).state = CaptureState.ENDED
+    with pytest.raises(Taken, match="was ended by another process"):
+        hand.recording.tick()
+
 
 def test_a_certificate_that_is_not_trusted_is_named_until_it_is(hand: Hand) -> None:
     number = hand.start()

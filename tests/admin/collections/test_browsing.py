@@ -96,9 +96,13 @@ def test_a_collection_has_its_statistics_harvests_and_jobs(sqlite_database: Data
 def test_an_index_that_is_behind_is_said_first(transaction: Transaction, settings: Settings) -> None:
     fill(settings)
     shelf = Shelf(settings)
-    shelf.page("/new")
+    new = [shelf.page("/new"), shelf.page("/newer")]
     shelf.writer.close()
     assert "the index is behind" in listing.show_collection(transaction, NAME).warnings[0]
+    add_rows(settings, new[:1])
+    assert "the index is behind" in listing.show_collection(transaction, NAME).warnings[0]
+    add_rows(settings, new[1:])  # announced captures: the indexer has not read the file yet
+    assert listing.show_collection(transaction, NAME).warnings == []
 
 
 def test_a_damaged_index_is_told_and_is_no_failure(transaction: Transaction, settings: Settings) -> None:

@@ -14,14 +14,13 @@ import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench.process import our_command, source_environment
-from support.processes.fork_server import EXECUTED
 from support.processes.machine_needs import free_port
 from support.processes.waiting import until
 
 
 @contextmanager
 def recording(
-    home: Path, *arguments: str, collection: str = "hand", is_executed: bool = False
+    home: Path, *arguments: str, collection: str = "hand"
 ) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any], str]]:
     """Run `record` with a window that a program steers; yield the process, its first line and the port."""
     port = free_port()
@@ -29,8 +28,7 @@ def recording(
         "record", collection, *arguments, "--headless", "--json", "--allow-private", "--debugging-port", str(port),
         "--home", str(home),
     )  # fmt: skip
-    environment = {**source_environment(), **(EXECUTED if is_executed else {})}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, env=source_environment(), stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield process, json.loads(process.stdout.readline()), f"http://127.0.0.1:{port}"

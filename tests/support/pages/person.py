@@ -86,7 +86,8 @@ async def visit_all(
 ) -> dict[str, PageResult]:
     """Visit every feature, some at once, each in a context of its own; `proxy_of` returns the proxy, empty for none.
 
-    A browser that was held by a page, or makes no page in time, is replaced.
+    There is a browser for every two features, and `at_once` browsers at most. A browser that was held by a page, or
+    makes no page in time, is replaced.
     """
     results: dict[str, PageResult] = {}
     waiting = list(features)[::-1]
@@ -101,7 +102,7 @@ async def visit_all(
                     is_good = not feature.is_hostile and results[feature.name].missing != NO_PAGE
                     await after(feature)
 
-    await asyncio.gather(*(work() for _ in range(at_once)))
+    await asyncio.gather(*(work() for _ in range(min(at_once, (len(waiting) + 1) // 2))))
     return results
 
 
