@@ -129,7 +129,7 @@ def test_a_client_that_sends_little_but_framing_is_refused(
     asking = Asking(
         proxy,
         request("plain", hostile.url("/upload"), "Transfer-Encoding: chunked", method="POST"),
-        b"1\r\nm\r\n" * 4096,
+        (b"1;" + b"x" * 100 + b"\r\nm\r\n") * 256,
     )
 
     fetch_beside(proxy, honest, asking, "upload")

@@ -171,9 +171,9 @@ def test_the_index_is_opened_for_reading_alone(captures: Captures, database_url:
     assert captures.count("news") == 1
 
 
-def test_no_index_is_made_where_there_is_none(tmp_path: Path, postgres: PostgresServer) -> None:
+def test_no_index_is_made_where_there_is_none(tmp_path: Path, postgres_server: PostgresServer) -> None:
     path = tmp_path / "none.db"
-    for url in (f"sqlite:///{path}", postgres.url(f"t{uuid.uuid4().hex}")):
+    for url in (f"sqlite:///{path}", postgres_server.url(f"t{uuid.uuid4().hex}")):
         with pytest.raises(IndexMissing), open_read_only(url):
             pass
     assert not path.exists()
