@@ -101,7 +101,7 @@ def test_pages_have_what_a_plain_list_has(
 ) -> None:
     monkeypatch.setattr(finders, "WINDOW", window)
     monkeypatch.setattr(finders, "MOST_LOOKED_AT", 2 * window)
-    everything = rows(120)
+    everything = rows(60)
     captures.add(everything)
     captures.add([capture(collection="other", offset=1)])
     for match, conditions in product(MATCHES, CONDITIONS):

@@ -229,7 +229,7 @@ for batch in range(10_000):
 """
 
 
-@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 10))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))])
 def test_kill_at_any_moment_loses_nothing_that_was_acknowledged(settings: Settings, seed: int) -> None:
     """A writing process is killed after a random amount of acknowledged work; then the files are repaired."""
     root = Path(__file__).parents[4]
