@@ -15,6 +15,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from support.processes import fork_server
 from support.processes.machine_needs import chromium, free_port
+from support.stores.postgres_server import PostgresServer
 from support.stores.redis_cluster import RedisCluster, SharedCluster
 from support.stores.redis_server import RedisServer
 
@@ -144,6 +145,13 @@ def redis_url(_redis: RedisServer) -> str:
     with _redis.client() as client:
         client.flushall()
     return _redis.url
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """One server for all tests of a process; each test has a database of its own."""
+    with PostgresServer() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from setuptools import find_packages
+from support.processes.python_code import PLACES, code_command
 
 ROOT = Path(__file__).parent.parent
 SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
@@ -44,6 +45,7 @@ for package in sys.argv[1:]:
 
 
 def test_every_module_can_be_imported() -> None:
-    command = [sys.executable, "-W", "error::SyntaxWarning", "-c", IMPORT_ALL, *PACKAGES]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    command = code_command(IMPORT_ALL, *PACKAGES)
+    environment = {**os.environ, **PLACES}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import re
 import shlex
@@ -53,24 +54,29 @@ def test_a_set_up_without_a_package_index_says_so_and_is_begun_anew(clone: Path,
     other.mkdir()
     (other / "kept.txt").write_text("of another checkout")
     (clone / ".venv").symlink_to(other)
+    # An environment takes some seconds, as pip is installed into it. This Python makes one with a link to our pip.
+    found = importlib.util.find_spec("pip")
+    assert found is not None
+    assert found.origin is not None
+    python, executable = tmp_path / "python", shlex.quote(sys.executable)
+    making = f'{executable} -m venv --without-pip "$3" "$4" || exit 1; cd "$4"/lib/python3*/site-packages'
+    making += f" && ln -s {shlex.quote(str(Path(found.origin).parent))} pip; exit"
+    python.write_text(f'#!/bin/sh\nif [ "$2" = venv ]; then {making}; fi\nexec {executable} "$@"\n')
+    python.chmod(0o755)
 
-    ended = run(clone, "--version", GHOSTFLEET_PYTHON=sys.executable, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
+    ended = run(clone, "--version", GHOSTFLEET_PYTHON=str(python), PIP_NO_INDEX="1", PIP_FIND_LINKS="")
 
     assert ended.returncode == 2
     last = ended.stderr.splitlines()[-1]
     assert "requirements/run.txt" in last
     assert "is the package index within reach?" in last
     assert str(clone / ".cache" / "setup.log") in last
-    assert (clone / ".venv" / "bin" / "pip").exists()
+    assert (clone / ".venv" / "bin" / "python").exists()
     assert not (clone / ".venv").is_symlink()
     assert [path.name for path in other.iterdir()] == ["kept.txt"], "the environment of another checkout stays as it is"
 
-    # An environment takes some seconds, so the second one is only begun.
-    python = tmp_path / "python"
-    python.write_text(
-        f'#!/bin/sh\n[ "$2" = venv ] && echo "no room" && exit 1\nexec {shlex.quote(sys.executable)} "$@"\n'
-    )
-    python.chmod(0o755)
+    # The second one is only begun.
+    python.write_text(f'#!/bin/sh\n[ "$2" = venv ] && echo "no room" && exit 1\nexec {executable} "$@"\n')
     again = run(clone, "--version", GHOSTFLEET_PYTHON=str(python))
 
     assert again.returncode == 2

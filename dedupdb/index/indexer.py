@@ -8,6 +8,7 @@ So neither a crash nor a lost announcement loses or doubles a capture.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +41,8 @@ _BATCH: Final = 50
 """Entries that are read at once; each announces up to 64 captures."""
 _GATHER_SECONDS: Final = 0.2
 """Pause after each read of the stream, so that under load a transaction has many captures."""
+_STEP_SECONDS: Final = 0.1
+"""A wait for entries has steps of this length, so that the end of the process does not wait for a whole one."""
 
 
 class Indexer:
@@ -71,6 +74,7 @@ class Indexer:
         self._poll_seconds = poll_seconds
         self._reconcile_seconds = reconcile_seconds
         self._is_following = True
+        self._stop = threading.Event()
         self._due = 0.0
         """When the sidecars are searched again, in seconds of `time.monotonic`."""
 
@@ -79,6 +83,7 @@ class Indexer:
 
         A failing database is tried again; only at the end CapturesError is raised.
         """
+        self._stop = stop
         follow = SteadyWork("the indexer's addition of captures to the index", self._round, CapturesError)
         while not stop.is_set():
             pause = follow()
@@ -215,9 +220,15 @@ class Indexer:
         return self._read(_START, wait=False)
 
     def _read(self, mark: str, *, wait: bool) -> Sequence[tuple[bytes, dict[bytes, bytes]]]:
-        block = ("BLOCK", max(1, round(self._poll_seconds * 1000))) if wait else ()
-        reply = self._run(Command("XREAD", ("COUNT", _BATCH, *block, "STREAMS", STREAM, mark)))
-        return reply[0][1] if reply else ()
+        steps = max(1, math.ceil(self._poll_seconds / _STEP_SECONDS)) if wait else 1
+        block = ("BLOCK", max(1, round(self._poll_seconds / steps * 1000))) if wait else ()
+        for _ in range(steps):
+            if reply := self._run(Command("XREAD", ("COUNT", _BATCH, *block, "STREAMS", STREAM, mark))):
+                found: Sequence[tuple[bytes, dict[bytes, bytes]]] = reply[0][1]
+                return found
+            if self._stop.is_set():
+                break
+        return ()
 
     def _run(self, command: Command) -> Any:
         if self._link is None:

@@ -159,13 +159,6 @@ def _cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     PASSWORDS.__dict__.pop("_nobodys", None)
 
 
-@pytest.fixture(scope="session")
-def postgres_server() -> Iterator[PostgresServer]:
-    """One server for all tests of a process; each test has a database of its own."""
-    with PostgresServer() as server:
-        yield server
-
-
 @pytest.fixture
 def clock() -> MovableClock:
     """The clock of `database`."""

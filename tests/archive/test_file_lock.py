@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.places import ROOT
+from support.processes.python_code import PLACES, code_command
 
 from archive.file_lock import is_locked, lock_or_not, locked_folder
 
@@ -26,8 +26,11 @@ with {name}(Path(sys.argv[1])):
 @contextmanager
 def held_elsewhere(path: Path, name: str = "lock_or_not") -> Iterator[subprocess.Popen[str]]:
     """Another process that holds the lock until its standard input ends."""
-    command = [sys.executable, "-c", HOLDER.format(name=name), str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+    command = code_command(HOLDER.format(name=name), str(path))
+    environment = {**os.environ, **PLACES}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout
         assert process.stdout.readline() == "held\n"
         yield process

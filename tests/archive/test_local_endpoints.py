@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.processes.python_code import PLACES, code_command
 
 from archive.local_endpoints import Endpoint, Listeners, is_here, plain_ip
 
@@ -76,9 +76,9 @@ def test_marks_of_a_process_that_died_count_for_nothing(tmp_path: Path) -> None:
         "listener = socket.create_server(('127.0.0.1', 0)); Listeners(Path(sys.argv[1])).add(listener)\n"
         "print(listener.getsockname()[1])"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environment = {**os.environ, **PLACES}
     said = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path)], env=environment, capture_output=True, text=True, check=True
+        code_command(script, str(tmp_path)), env=environment, capture_output=True, text=True, check=True
     )
     port, folder = int(said.stdout), tmp_path / "run" / "listeners"
     assert len(list(folder.iterdir())) == 1

@@ -118,31 +118,39 @@ def test_the_check_finds_odd_heads_and_nothing_else(run: Run) -> None:
     assert [line for line in said[:-1] if ": the HTTP head " not in line] == []
 
 
-@pytest.mark.parametrize("route", ROUTES)
-def test_all_on_as_few_connections_as_can_be_stay_in_step(tmp_path: Path, route: Route) -> None:
+def test_all_on_as_few_connections_as_can_be_stay_in_step(tmp_path: Path) -> None:
     """In random order; connections on either side are used again wherever the borders of messages are sure."""
     authority = certificate_authority()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    tls = None if route == "plain" else server_tls(authority, ADDRESS)
-    odds = random.sample(RESPONSES, len(RESPONSES))
+    tls = server_tls(authority, ADDRESS)
     with (
-        RawOrigin(ADDRESS, tls=tls) as origin,
+        ExitStack() as opened,
         RunningProxy(tmp_path / "home", {"proxy.upstream_ca": tmp_path / "ca.pem"}) as proxy,
-        ExitStack() as clients,
+        ThreadPoolExecutor(len(ROUTES)) as clients,
     ):
-        client = clients.enter_context(proxy.open(route, origin.authority))
-        for odd in odds:
-            origin.script(path(odd, route), *odd.steps(tag(odd, route)))
-            reply = client.ask(request(route, origin.url(path(odd, route)), method=odd.method))
-            assert (odd.name, reply.status, reply.body) == (odd.name, odd.status, odd.payload(tag(odd, route)))
-            if reply.header("Connection") == "close":
-                client = clients.enter_context(proxy.open(route, origin.authority))
+        origins: dict[Route, RawOrigin] = {
+            route: opened.enter_context(RawOrigin(ADDRESS, tls=None if route == "plain" else tls)) for route in ROUTES
+        }
+        for _ in clients.map(lambda route: _ask_on_few_connections(proxy, origins[route], route), ROUTES):
+            pass
         proxy.stop()
-        archive = proxy.records()
-        for odd in odds:
+    archive = proxy.records()
+    for route, origin in origins.items():
+        for odd in RESPONSES:
             blocks = archive.raw_blocks(origin.url(path(odd, route)))
             assert (odd.name, blocks) == (odd.name, [odd.block(tag(odd, route))])
-        assert origin.connections < len(odds) * 0.7
+        assert origin.connections < len(RESPONSES) * 0.7, route
+
+
+def _ask_on_few_connections(proxy: RunningProxy, origin: RawOrigin, route: Route) -> None:
+    with ExitStack() as clients:
+        client = clients.enter_context(proxy.open(route, origin.authority))
+        for odd in random.sample(RESPONSES, len(RESPONSES)):
+            origin.script(path(odd, route), *odd.steps(tag(odd, route)))
+            reply = client.ask(request(route, origin.url(path(odd, route)), method=odd.method))
+            assert (odd.name, reply.status, reply.body) == (odd.name, odd.status, odd.payload(tag(odd, route))), route
+            if reply.header("Connection") == "close":
+                client = clients.enter_context(proxy.open(route, origin.authority))
 
 
 def test_check_has_notes_and_no_problems_for_faithful_records_of_odd_heads(run: Run) -> None:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 import redis
-from support.processes.fork_server import EXECUTED
 from support.processes.waiting import until
 
 from bench.faults.checks.check_input import Expectations, digest
@@ -65,7 +64,7 @@ def campaign(folder: Path, *only: str) -> list[dict[str, float]]:
     options = [option for kind in only for option in ("--only", kind)]
     done = subprocess.run(
         our_command("bench", "faults", "--rounds", str(len(only)), *options, "--output", str(results)),
-        env={**source_environment(), **EXECUTED},  # forks would not see the disks that the command mounts
+        env=source_environment(),
         capture_output=True,
         text=True,
         check=False,

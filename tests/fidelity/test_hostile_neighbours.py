@@ -30,9 +30,9 @@ BODIES: dict[str, tuple[Step, ...]] = {
     "three-byte-chunks": (Send(CHUNKS), Repeat(b"3\r\nmos\r\n" * 4096)),
     "chunk-extensions": (Send(CHUNKS), Repeat((b"1;" + b"x" * 100 + b"\r\nm\r\n") * 256)),
     "long-chunk-extensions": (Send(CHUNKS), Repeat(b"1;" + b"x" * 60_000 + b"\r\nm\r\n")),
-    "trailers": (Send(CHUNKS + b"1\r\nm\r\n0\r\n"), Repeat(b"X: m\r\n" * 4096)),
+    "trailers": (Send(CHUNKS + b"1\r\nm\r\n0\r\n"), Repeat((b"X: " + b"m" * 100 + b"\r\n") * 256)),
 }
-QUICK = ("one-byte-chunks", "long-chunk-extensions", "trailers")
+QUICK = ("chunk-extensions", "long-chunk-extensions", "trailers")
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +129,7 @@ def test_a_client_that_sends_little_but_framing_is_refused(
     asking = Asking(
         proxy,
         request("plain", hostile.url("/upload"), "Transfer-Encoding: chunked", method="POST"),
-        b"1\r\nm\r\n" * 4096,
+        (b"1;" + b"x" * 100 + b"\r\nm\r\n") * 256,
     )
 
     fetch_beside(proxy, honest, asking, "upload")

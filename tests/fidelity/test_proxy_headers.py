@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from support.archive.warc_reader import files
 from support.origins.odd_responses import page
 from support.origins.raw_origin import RawOrigin, Send, certificate_authority, response, server_tls
-from support.proxy.running_proxy import ROUTES, Route, RunningProxy, credentials
+from support.proxy.running_proxy import ROUTES, Route, RunningProxy, credentials, request
 
 ADDRESS = "127.0.1.36"
 SECRET = "grave-secret"
@@ -73,20 +72,18 @@ def test_without_the_password_nothing_is_fetched(stage: tuple[RunningProxy, RawO
     assert origin.asked("/closed") == []
 
 
-def test_a_session_of_a_page_obeys_no_commands(tmp_path: Path) -> None:
+def test_a_session_of_a_page_obeys_no_commands(stage: tuple[RunningProxy, RawOrigin, RawOrigin]) -> None:
     """On a browser's own port any script of any page may set headers: they are dropped, and counted."""
-    with RawOrigin(ADDRESS) as origin, RunningProxy(tmp_path / "home") as proxy:
-        origin.script("/page", Send(response(page(b"page"))))
-        session = proxy.control("POST", "/sessions", {"collection": "default", "listen": True})
-        proxy.ready["proxy"] = f"{session['host']}:{session['port']}"
+    proxy, origin, _ = stage
+    session = proxy.control("POST", "/sessions", {"collection": "default", "listen": True})
+    meta = json.dumps({"warc-prefix": "stolen", "dedup-ok": False})
+    with proxy.connect((session["host"], session["port"])) as client:
+        assert client.ask(request("plain", origin.url("/page"), f"Warcprox-Meta: {meta}")).status == 200
 
-        meta = json.dumps({"warc-prefix": "stolen", "dedup-ok": False})
-        assert proxy.get(origin.url("/page"), f"Warcprox-Meta: {meta}").status == 200
-
-        (record,) = proxy.records().of(origin.url("/page"), "request")
-        assert b"stolen" not in record.block
-        assert not record.path.name.startswith("stolen")
-        proxy.control("DELETE", f"/sessions/{session['id']}")
+    (record,) = proxy.records().of(origin.url("/page"), "request")
+    assert b"stolen" not in record.block
+    assert not record.path.name.startswith("stolen")
+    proxy.control("DELETE", f"/sessions/{session['id']}")
 
 
 def test_secrets_are_in_no_file(stage: tuple[RunningProxy, RawOrigin, RawOrigin]) -> None:

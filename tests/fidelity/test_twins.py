@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from support.archive.warc_reader import Stored
 from support.origins.odd_responses import page
 from support.origins.raw_origin import RawOrigin, Send, response
 from support.proxy.running_proxy import RunningProxy
@@ -39,29 +40,11 @@ def test_twins_through_two_processes_give_one_response_each(tmp_path: Path, orig
             assert {reply.status for reply in replies} == {200}
         proxy.stop()
 
-        _check_twins([proxy], copies=4)
+        _check_twins(_kept([proxy], "/twin-"), copies=4)
         assert len({record.path for record in proxy.records().kinds("response")}) == 2, "only one process was used"
 
 
-def test_twins_through_two_fleets_of_one_redis_give_one_response_each(
-    tmp_path: Path, origin: RawOrigin, server: RedisServer
-) -> None:
-    settings = {"redis.url": server.url, "dedup.wait_seconds": 100}
-    with (
-        RunningProxy(tmp_path / "one", settings) as one,
-        RunningProxy(tmp_path / "two", settings) as two,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        for number in range(TWINS):
-            url = origin.url(f"/twin-{number}")
-            assert [reply.status for reply in pool.map(RunningProxy.get, (one, two), (url, url))] == [200, 200]
-        one.stop()
-        two.stop()
-
-        _check_twins([one, two], copies=2)
-
-
-def test_twins_with_crossing_buckets_give_one_response_in_each(
+def test_twins_through_two_fleets_of_one_redis_give_one_response_each_and_one_in_each_bucket(
     tmp_path: Path, origin: RawOrigin, server: RedisServer
 ) -> None:
     settings = {"redis.url": server.url, "dedup.wait_seconds": 100}
@@ -71,9 +54,12 @@ def test_twins_with_crossing_buckets_give_one_response_in_each(
         RunningProxy(tmp_path / "two", settings) as two,
         ThreadPoolExecutor(4) as pool,
     ):
+        for number in range(TWINS):
+            url = origin.url(f"/twin-{number}")
+            assert [reply.status for reply in pool.map(RunningProxy.get, (one, two), (url, url))] == [200, 200]
         for number in range(TWINS // 2):
             asked = [
-                pool.submit(proxy.get, origin.url(f"/twin-{number}?{copy}"), metas[copy])
+                pool.submit(proxy.get, origin.url(f"/crossing-{number}?{copy}"), metas[copy])
                 for copy in range(2)
                 for proxy in (one, two)
             ]
@@ -81,7 +67,8 @@ def test_twins_with_crossing_buckets_give_one_response_in_each(
         one.stop()
         two.stop()
 
-        records = [record for proxy in (one, two) for record in proxy.records().kinds("response", "revisit")]
+    _check_twins(_kept([one, two], "/twin-"), copies=2)
+    records = _kept([one, two], "/crossing-")
     responses = {record.id: record for record in records if record.kind == "response"}
     filled = Counter(
         (record.payload_digest, bucket)
@@ -94,8 +81,12 @@ def test_twins_with_crossing_buckets_give_one_response_in_each(
         assert responses[revisit.field("WARC-Refers-To") or ""].payload_digest == revisit.payload_digest
 
 
-def _check_twins(proxies: list[RunningProxy], copies: int) -> None:
-    records = [record for proxy in proxies for record in proxy.records().kinds("response", "revisit")]
+def _kept(proxies: list[RunningProxy], path: str) -> list[Stored]:
+    found = [record for proxy in proxies for record in proxy.records().kinds("response", "revisit")]
+    return [record for record in found if path in record.url]
+
+
+def _check_twins(records: list[Stored], copies: int) -> None:
     responses = {record.id: record for record in records if record.kind == "response"}
 
     assert len(records) == TWINS * copies

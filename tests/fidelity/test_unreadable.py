@@ -93,14 +93,15 @@ def test_a_head_that_stops_is_kept_as_far_as_it_came(tmp_path: Path) -> None:
         assert record.block == OK + b"X: y\r\n"
 
 
-def test_http_0_9_is_shown_where_browsers_show_it(tmp_path: Path) -> None:
+def test_http_0_9_is_shown_where_browsers_show_it(stage: tuple[RunningProxy, RawOrigin, RawOrigin]) -> None:
     """On the default port only: on others, bytes without a head may come from anything that listens."""
+    proxy, _, _ = stage
     body = page(b"old", 3000)
     try:
         origin = RawOrigin("127.0.1.73", port=80)
     except PermissionError:
         pytest.skip("port 80 may not be bound here")
-    with origin, RunningProxy(tmp_path / "home") as proxy:
+    with origin:
         origin.script("/old", Send(body[:1000]), Send(body[1000:]), Close())
 
         reply = proxy.get("http://127.0.1.73/old")

@@ -639,7 +639,8 @@ def test_a_continuous_crawl_does_not_end(make: Make) -> None:
     assert frontier.reports.revisit(URLS[7]) is not None
 
 
-def test_the_shards_of_a_job_lie_on_all_servers_of_a_cluster(tmp_path: Path) -> None:
+def test_a_job_lives_in_one_slot_of_a_cluster_and_its_shards_lie_on_all_servers(tmp_path: Path) -> None:
+    """The last job has scripts that its server does not know, while another server is down."""
     with RedisCluster(tmp_path) as cluster:
         job = Job.of("spring", "garden", URLS, Profile(scope="any"))
         frontier = frontier_for(cluster.url, job, THREE)
@@ -655,6 +656,31 @@ def test_the_shards_of_a_job_lie_on_all_servers_of_a_cluster(tmp_path: Path) -> 
         assert (sorted(visited), end) == (sorted(URLS), JobFinished())
         assert len(list(frontier.reports.hosts())) == 12
         frontier.close()
+
+        for shard in ("0", "1", "2", "3"):
+            _a_whole_job(cluster.url, PATIENT.model_copy(update={"shard": shard}))
+        owner = cluster.owner("gf:{main}:")
+        cluster.servers[owner].client.script_flush()
+        cluster.servers[owner - 1].kill()
+        _a_whole_job(f"cluster://127.0.0.1:1,127.0.0.1:{cluster.servers[owner].port}", PATIENT)
+
+
+def _a_whole_job(redis_url: str, settings: FrontierSettings) -> None:
+    job = Job.of("j", "c", ["http://example.org/"], Profile(scope="any"))
+    frontier = Frontier(redis_url, job, settings)
+    frontier.open_job()
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    links = [lease.candidate(f"http://host{number}.example/", "L") for number in range(5)]
+    assert all(isinstance(decision, Accepted) for decision in frontier.add([*links], lease))
+    frontier.mark_seen(["http://example.org/style.css"])
+    frontier.set_robots(lease.url, 404)
+    assert frontier.finish(lease, OK) is LeaseEnding.DONE
+    assert frontier.reports.progress().queued == 5
+    assert len(list(frontier.reports.urls("queued"))) == 5
+    assert [seed.state for seed in frontier.reports.seeds()] == ["done"]
+    frontier.forget()
+    frontier.close()
 
 
 def test_the_seeds_of_a_long_file_are_queued_in_all_shards(

@@ -1,4 +1,4 @@
-"""Redis going away, coming back, refusing, and being a cluster."""
+"""Redis going away, coming back and refusing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from support.processes.waiting import until
 from support.stores.real_frontier import PATIENT, Bench
-from support.stores.redis_cluster import RedisCluster
 from support.stores.redis_server import RedisServer
 
 from archive.settings import FrontierSettings
@@ -154,32 +153,3 @@ def test_a_password_is_not_told(server: RedisServer) -> None:
     with pytest.raises(FrontierUnavailable) as caught:
         frontier.open_job()
     assert "secret" not in str(caught.value)
-
-
-def test_a_job_lives_in_one_slot_of_a_cluster(tmp_path: Path) -> None:
-    """The last job has scripts that its server does not know, while another server is down."""
-    with RedisCluster(tmp_path) as cluster:
-        for shard in ("0", "1", "2", "3"):
-            _a_whole_job(cluster.url, PATIENT.model_copy(update={"shard": shard}))
-        owner = cluster.owner("gf:{main}:")
-        cluster.servers[owner].client.script_flush()
-        cluster.servers[owner - 1].kill()
-        _a_whole_job(f"cluster://127.0.0.1:1,127.0.0.1:{cluster.servers[owner].port}", PATIENT)
-
-
-def _a_whole_job(redis_url: str, settings: FrontierSettings) -> None:
-    job = Job.of("j", "c", ["http://example.org/"], Profile(scope="any"))
-    frontier = Frontier(redis_url, job, settings)
-    frontier.open_job()
-    lease = frontier.claim("w")
-    assert isinstance(lease, Lease)
-    links = [lease.candidate(f"http://host{number}.example/", "L") for number in range(5)]
-    assert all(isinstance(decision, Accepted) for decision in frontier.add([*links], lease))
-    frontier.mark_seen(["http://example.org/style.css"])
-    frontier.set_robots(lease.url, 404)
-    assert frontier.finish(lease, OK) is LeaseEnding.DONE
-    assert frontier.reports.progress().queued == 5
-    assert len(list(frontier.reports.urls("queued"))) == 5
-    assert [seed.state for seed in frontier.reports.seeds()] == ["done"]
-    frontier.forget()
-    frontier.close()

@@ -12,18 +12,12 @@ from support.stores.postgres_server import PostgresServer
 from dedupdb.captures.capture_index import Captures
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[PostgresServer]:
-    with PostgresServer() as server:
-        yield server
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return the URL of a new, empty database, since every test of the index holds for both kinds."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'index.db'}"
-    server: PostgresServer = request.getfixturevalue("postgres")
+    server: PostgresServer = request.getfixturevalue("postgres_server")
     return server.url(f"t{uuid.uuid4().hex}")
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +20,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, text
 from support.archive.capture_rows import capture
+from support.processes.python_code import PLACES, code_command
 from support.stores.postgres_server import PostgresServer
 
 from archive.capture import Capture, Original
@@ -270,7 +271,6 @@ STARTER = """
 import sys
 import threading
 import uuid
-sys.path.insert(0, "tests")
 from support.archive.capture_rows import capture
 from dedupdb.captures.capture_index import Captures
 print("ready", flush=True)
@@ -283,8 +283,14 @@ with Captures(sys.argv[1]) as captures:
 def test_processes_that_start_at_once_make_one_index(database_url: str) -> None:
     starters = [
         subprocess.Popen(
-            [sys.executable, "-c", STARTER, database_url, str(number)],
-            **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True},
+            code_command(STARTER, database_url, str(number)),
+            **{
+                "env": {**os.environ, **PLACES},
+                "stdin": subprocess.PIPE,
+                "stdout": subprocess.PIPE,
+                "stderr": subprocess.STDOUT,
+                "text": True,
+            },
         )
         for number in range(3)
     ]
@@ -343,8 +349,8 @@ def test_a_damaged_database_is_named_in_one_line(tmp_path: Path) -> None:
 def test_a_driver_that_is_missing_is_named_with_its_remedy() -> None:
     blocked = "import sys; sys.modules['psycopg'] = None; from dedupdb.captures.capture_index import Captures; "
     done = subprocess.run(
-        [sys.executable, "-c", blocked + "Captures('postgresql://me:secret@db.example/index')"],
-        capture_output=True, text=True, check=False,
+        code_command(blocked + "Captures('postgresql://me:secret@db.example/index')"),
+        env={**os.environ, **PLACES}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     last = done.stderr.splitlines()[-1]
     assert "setting database.url = 'postgresql://" in last
@@ -353,8 +359,10 @@ def test_a_driver_that_is_missing_is_named_with_its_remedy() -> None:
     assert "secret" not in last
 
 
-def test_a_postgresql_that_does_not_answer_is_named_in_one_line(postgres: PostgresServer, tmp_path: Path) -> None:
-    url = postgres.url("index").replace("/index?", "/other?")
+def test_a_postgresql_that_does_not_answer_is_named_in_one_line(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres_server.url("index").replace("/index?", "/other?")
     with pytest.raises(CapturesError, match=r"^the capture index at [^\n]+other.*does not exist[^\n]*$"):
         Captures(url)
     with pytest.raises(CapturesError, match=r"^the capture index at [^\n]+index[^\n]+$"):

@@ -101,7 +101,7 @@ def test_pages_have_what_a_plain_list_has(
 ) -> None:
     monkeypatch.setattr(finders, "WINDOW", window)
     monkeypatch.setattr(finders, "MOST_LOOKED_AT", 2 * window)
-    everything = rows(120)
+    everything = rows(60)
     captures.add(everything)
     captures.add([capture(collection="other", offset=1)])
     for match, conditions in product(MATCHES, CONDITIONS):
@@ -171,9 +171,9 @@ def test_the_index_is_opened_for_reading_alone(captures: Captures, database_url:
     assert captures.count("news") == 1
 
 
-def test_no_index_is_made_where_there_is_none(tmp_path: Path, postgres: PostgresServer) -> None:
+def test_no_index_is_made_where_there_is_none(tmp_path: Path, postgres_server: PostgresServer) -> None:
     path = tmp_path / "none.db"
-    for url in (f"sqlite:///{path}", postgres.url(f"t{uuid.uuid4().hex}")):
+    for url in (f"sqlite:///{path}", postgres_server.url(f"t{uuid.uuid4().hex}")):
         with pytest.raises(IndexMissing), open_read_only(url):
             pass
     assert not path.exists()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
 import redis
 from support.archive.capture_rows import capture
+from support.processes.python_code import PLACES, code_command
 from support.processes.waiting import until
 from support.stores.redis_server import RedisServer
 
@@ -153,8 +154,8 @@ with Claims(sys.argv[1], claim_seconds=60, timeout_seconds=10) as claims:
 
 
 def test_of_two_racing_processes_exactly_one_is_granted_each_digest(server: RedisServer) -> None:
-    command = [sys.executable, "-c", RACER, server.url]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command = code_command(RACER, server.url)
+    pipes = {"env": {**os.environ, **PLACES}, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as one, subprocess.Popen(command, **pipes) as two:
         for racer in (one, two):
             assert racer.stdout.readline() == "ready\n"
@@ -203,42 +204,42 @@ def test_scripts_that_redis_forgot_are_sent_again(server: RedisServer, writers: 
     assert one.tally("news", "daily") == {"novel_urls": 1}
 
 
-def test_a_dead_redis_is_named_in_one_line_and_comes_back_by_itself(server: RedisServer) -> None:
-    with writer(server) as claims:
+def test_a_dead_redis_is_named_in_one_line_and_comes_back_by_itself(own_server: RedisServer) -> None:
+    with writer(own_server) as claims:
         claims.settle(Settlement(kept=[(want(b"a"), ORIGINAL)]))
-        server.kill()
+        own_server.kill()
         for _ in range(50):
             with pytest.raises(DedupUnavailable, match=r"^Redis at \S+.*$") as caught:
                 claims.claim([want(b"b")])
             assert "\n" not in str(caught.value)
-        server.start()
+        own_server.start()
         assert until(lambda: answered(claims, want(b"b")), what="the link to recover") == [GRANTED]
 
 
-def test_redis_restarted_between_two_calls_is_not_even_noticed(server: RedisServer) -> None:
-    with writer(server) as claims:
+def test_redis_restarted_between_two_calls_is_not_even_noticed(own_server: RedisServer) -> None:
+    with writer(own_server) as claims:
         claims.claim([want(b"a")])
-        server.stop()
-        server.start()
+        own_server.stop()
+        own_server.start()
         assert claims.claim([want(b"a")]) == [GRANTED]
 
 
-def test_a_silent_redis_is_given_up_after_the_timeout_and_then_left_alone(server: RedisServer) -> None:
-    with writer(server, timeout_seconds=0.4) as claims:
+def test_a_silent_redis_is_given_up_after_the_timeout_and_then_left_alone(own_server: RedisServer) -> None:
+    with writer(own_server, timeout_seconds=0.4) as claims:
         until(lambda: answered(claims, want(b"a")), what="a first answer")
-        server.pause()
+        own_server.pause()
         with pytest.raises(DedupUnavailable, match="Timeout"):
             claims.claim([want(b"b")])
         with pytest.raises(DedupUnavailable, match="failed a moment ago; the next try is in"):
             claims.claim([want(b"b")])
-        server.resume()
+        own_server.resume()
         assert until(lambda: answered(claims, want(b"c")), what="the link to recover") == [GRANTED]
 
 
-def test_tallies_of_an_outage_are_counted_once_when_redis_is_back(server: RedisServer) -> None:
-    with writer(server, timeout_seconds=0.4) as claims:
+def test_tallies_of_an_outage_are_counted_once_when_redis_is_back(own_server: RedisServer) -> None:
+    with writer(own_server, timeout_seconds=0.4) as claims:
         until(lambda: settled(claims, 1), what="a first answer")
-        server.pause()
+        own_server.pause()
         # Sent, and perhaps carried out later: the writer can't know.
         with pytest.raises(DedupUnavailable):
             claims.settle(Settlement(tallies={("news", "daily"): {"novel_urls": 10}}))
@@ -246,22 +247,22 @@ def test_tallies_of_an_outage_are_counted_once_when_redis_is_back(server: RedisS
             claims.settle(
                 Settlement(tallies={("news", "daily"): {"novel_urls": 100}, ("news", "weekly"): {"novel_urls": 1}})
             )
-        server.resume()
+        own_server.resume()
         until(lambda: settled(claims, 0), what="the link to recover")
         assert claims.tally("news", "daily") == {"novel_urls": 111}
         assert claims.tally("news", "weekly") == {"novel_urls": 1}
 
 
 @pytest.mark.parametrize(("setting", "value"), [("maxmemory", "1"), ("min-replicas-to-write", "3")])
-def test_a_redis_that_refuses_to_write_is_unavailable(server: RedisServer, setting: str, value: str) -> None:
-    with server.alone().client() as client, writer(server) as claims:
+def test_a_redis_that_refuses_to_write_is_unavailable(own_server: RedisServer, setting: str, value: str) -> None:
+    with own_server.alone().client() as client, writer(own_server) as claims:
         client.config_set(setting, value)
         with pytest.raises(DedupUnavailable, match="Redis at"):
             claims.claim([want(b"a")])
 
 
-def test_a_read_only_replica_is_unavailable(server: RedisServer) -> None:
-    with server.alone().client() as client, writer(server) as claims:
+def test_a_read_only_replica_is_unavailable(own_server: RedisServer) -> None:
+    with own_server.alone().client() as client, writer(own_server) as claims:
         client.replicaof("127.0.0.1", "1")
         with pytest.raises(DedupUnavailable, match=r"ReadOnly|read only"):
             claims.claim([want(b"a")])
@@ -274,8 +275,8 @@ def test_wrong_type_of_one_key_fails_the_call_and_not_the_process(server: RedisS
             claims.claim([want(b"a")])
 
 
-def test_any_batch_is_one_round_trip(server: RedisServer) -> None:
-    with server.alone().client() as client, writer(server) as claims:
+def test_any_batch_is_one_round_trip(own_server: RedisServer) -> None:
+    with own_server.alone().client() as client, writer(own_server) as claims:
         claims.claim([want(b"makes the scripts known")])
         claims.settle(Settlement(kept=[(want(b"these"), ORIGINAL)], released=[want(b"too")]))
         before = calls(client)

@@ -8,8 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.stores.redis_cluster import RedisCluster
-from support.stores.redis_server import RedisServer
 
 from archive.capture import Original
 from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
@@ -22,11 +20,9 @@ ORIGINAL = Original(
 OTHER = replace(ORIGINAL, record_id="99992222-3333-4444-5555-666677778888", filename="b.warc.gz")
 
 
-@pytest.fixture(scope="module", params=["server", "cluster"])
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    kind = RedisServer if request.param == "server" else RedisCluster
-    with kind(tmp_path_factory.mktemp("redis")) as running:
-        yield running
+@pytest.fixture(params=["server", "cluster"])
+def store(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture

@@ -68,14 +68,14 @@ def test_what_redis_has_lost_altogether_is_found_and_told_to_it_again(
     assert (remembering.recalled, remembering.in_doubt) == (1, 1)
 
 
-def test_what_redis_evicted_is_found(server: RedisServer, claims: Claims, captures: Captures) -> None:
+def test_what_redis_evicted_is_found(own_server: RedisServer, claims: Claims, captures: Captures) -> None:
     remembering = recall(claims, captures)
     remembering.claim([want(0)])
     for number in range(1, 50):
         remembering.settle(Settlement(kept=[(want(number), original(kept(number)))]))
         captures.add([kept(number)])
     assert remembering.in_doubt == 0
-    with server.client() as client:
+    with own_server.client() as client:
         client.config_set("maxmemory-policy", "allkeys-random")
         client.config_set("maxmemory", "1mb")
         until_evicted(client)
@@ -130,10 +130,10 @@ def test_a_rebuild_makes_the_store_whole(
 
 
 def test_a_loss_is_remembered_when_redis_is_started_again(
-    server: RedisServer, claims: Claims, captures: Captures
+    own_server: RedisServer, claims: Claims, captures: Captures
 ) -> None:
     captures.add([kept(1)])
-    with server.client() as client:
+    with own_server.client() as client:
         client.config_resetstat()  # the servers of a cluster have served other tests, which let them evict keys
         client.set("gf:{news}:whole", "an-earlier-run 0")
         assert recall(claims, captures).claim([want(1)]) == [GRANTED], "the mark of an earlier run is not believed"
@@ -179,8 +179,8 @@ def test_a_database_that_fails_is_left_alone_for_a_while(
     assert remembering.claim([want(2)]) == [original(kept(2))]
 
 
-def test_without_redis_nothing_is_looked_up(server: RedisServer, claims: Claims, captures: Captures) -> None:
+def test_without_redis_nothing_is_looked_up(own_server: RedisServer, claims: Claims, captures: Captures) -> None:
     captures.add([kept(1)])
-    server.kill()
+    own_server.kill()
     with pytest.raises(DedupUnavailable):
         recall(claims, captures, recall="always").claim([want(1)])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from support.archive.capture_rows import capture
 from support.archive.kept_warcs import exchange, keep
+from support.processes.python_code import PLACES, code_command
 from support.processes.waiting import until
 from support.stores.redis_server import RedisServer
 
@@ -169,29 +170,29 @@ def test_without_redis_the_sidecars_are_followed(settings: Settings, captures: C
 
 
 def test_a_running_indexer_follows_through_the_death_of_redis(
-    server: RedisServer, settings: Settings, captures: Captures, home: Path, claims: Claims
+    own_server: RedisServer, settings: Settings, captures: Captures, home: Path, claims: Claims
 ) -> None:
-    with Indexer(server.url, captures, home, timeout_seconds=5, poll_seconds=0.05) as indexer, running(indexer):
+    with Indexer(own_server.url, captures, home, timeout_seconds=5, poll_seconds=0.05) as indexer, running(indexer):
         announce(claims, capture("http://example.org/before", filename="elsewhere.warc.gz"))
         until(lambda: captures.count("news") == 1, what="the first announcement")
-        server.kill()
+        own_server.kill()
         crawl = a_crawl(settings)
         until(lambda: captures.count("news") == 1 + len(crawl), what="the sidecars to be read")
-        server.start()
+        own_server.start()
         late = capture("http://example.org/late", filename="elsewhere.warc.gz", offset=5)
         until(lambda: announced(claims, late), what="Redis to be reached again")
         until(lambda: captures.count("news") == 2 + len(crawl), what="the late announcement")
 
 
 def test_an_outage_is_logged_once(
-    server: RedisServer, captures: Captures, home: Path, caplog: pytest.LogCaptureFixture
+    own_server: RedisServer, captures: Captures, home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    with Indexer(server.url, captures, home, poll_seconds=0.02) as indexer:
-        server.kill()
+    with Indexer(own_server.url, captures, home, poll_seconds=0.02) as indexer:
+        own_server.kill()
         with running(indexer):
             until(lambda: "so sidecars are searched" in caplog.text, what="the outage to be noticed")
-            server.start()
+            own_server.start()
             until(lambda: "announcements can be read again" in caplog.text, what="its end to be noticed")
     assert caplog.text.count("so sidecars are searched") == 1
 
@@ -225,7 +226,9 @@ def test_a_killed_indexer_neither_loses_nor_doubles(
     crawl: list[Capture] = []
     for round_ in range(2):
         process = subprocess.Popen(
-            [sys.executable, "-c", PROCESS, server.url, settings.database_url, str(home)], stdout=subprocess.PIPE
+            code_command(PROCESS, server.url, settings.database_url, str(home)),
+            env={**os.environ, **PLACES},
+            stdout=subprocess.PIPE,
         )
         assert process.stdout.readline() == b"ready\n"
         # What is announced only, what stands in sidecars only, and both; killed as soon as some of it is there.
@@ -292,8 +295,8 @@ def test_a_rebuilt_dedup_store_forgets_what_is_not_in_the_index(
     assert claims.claim([gone, cut, other]) == [ClaimVerdict.GRANTED, ClaimVerdict.GRANTED, as_original(capture())]
 
 
-def test_rebuilding_without_redis_says_so(server: RedisServer, indexer: Indexer, claims: Claims) -> None:
-    server.kill()
+def test_rebuilding_without_redis_says_so(own_server: RedisServer, indexer: Indexer, claims: Claims) -> None:
+    own_server.kill()
     with pytest.raises(DedupUnavailable, match="Redis at"):
         indexer.rebuild_dedup("news", claims, DedupRules(DedupSettings()))
 

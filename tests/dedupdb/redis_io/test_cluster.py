@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,13 +26,6 @@ GRANTED, HELD = ClaimVerdict.GRANTED, ClaimVerdict.HELD
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/", 1_700_000_000_123_456)
 COLLECTIONS = [f"c{number}" for number in range(12)]
 """Enough for every server to have some."""
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisCluster]:
-    """Three servers that stay; each test has collections of its own."""
-    with RedisCluster(tmp_path_factory.mktemp("redis")) as running:
-        yield running
 
 
 def writer(cluster: RedisCluster, *, timeout_seconds: float = 10) -> Claims:
@@ -138,38 +130,33 @@ def test_servers_that_forgot_the_scripts_are_told_again(cluster: RedisCluster) -
         assert claims.claim(wanted(b"scripts again")) == [GRANTED] * 12
 
 
-def test_a_dead_server_is_one_line_and_the_link_goes_on_when_it_is_back(tmp_path: Path) -> None:
-    with RedisCluster(tmp_path) as cluster, writer(cluster, timeout_seconds=2) as claims:
+def test_a_dead_server_is_one_line_and_a_replica_takes_the_place_of_the_server_that_the_setting_names(
+    tmp_path: Path,
+) -> None:
+    with RedisCluster(tmp_path, replicas=1) as cluster, writer(cluster, timeout_seconds=2) as claims:
         wants = wanted(b"dead")
         claims.claim(wants)
         claims.settle(Settlement(kept=[(each, ORIGINAL) for each in wants]))
-        others = [each for each in wants if cluster.owner(f"{{{each.collection}}}") != 0]
-        cluster.servers[0].kill()
-        with pytest.raises(DedupUnavailable, match=rf"^Redis at cluster://127.0.0.1:{cluster.servers[0].port}: "):
+        named, without_replica, replica = cluster.servers[0], cluster.servers[1], cluster.servers[3]
+        others = [each for each in wants if cluster.owner(f"{{{each.collection}}}") != 1]
+        without_replica.kill()
+        with pytest.raises(DedupUnavailable, match=rf"^Redis at cluster://127.0.0.1:{named.port}: "):
             claims.claim(wants)
-        for server in cluster.servers[1:]:
+        for server in (named, cluster.servers[2]):
             server.client.script_flush()
         until(lambda: answers(claims, others) == [ORIGINAL] * len(others), what="the other servers", within=90)
-        cluster.servers[0].start()
+        without_replica.start()
         until(lambda: answers(claims, wants) == [ORIGINAL] * 12, what="the cluster to be complete again", within=90)
 
-
-def test_a_replica_takes_the_place_of_the_server_that_the_setting_names(tmp_path: Path) -> None:
-    with RedisCluster(tmp_path, replicas=1) as cluster, writer(cluster, timeout_seconds=2) as claims:
-        wants = wanted(b"fails over")
-        claims.claim(wants)
-        claims.settle(Settlement(kept=[(each, ORIGINAL) for each in wants]))
-        first, replica = cluster.servers[0].client, cluster.servers[3].client
         until(
-            lambda: replica.info()["slave_repl_offset"] == first.info()["master_repl_offset"],
+            lambda: replica.client.info()["slave_repl_offset"] == named.client.info()["master_repl_offset"],
             what="the copy",
             within=90,
         )
         cluster.set_node_timeout(1500)
-        cluster.servers[0].kill()
+        named.kill()
         until(lambda: answers(claims, wants) == [ORIGINAL] * 12, what="the replica to take over", within=90)
-        both = f"{cluster.url},127.0.0.1:{cluster.servers[3].port}"
-        with Claims(both, claim_seconds=60, timeout_seconds=2) as later:
+        with Claims(f"{cluster.url},127.0.0.1:{replica.port}", claim_seconds=60, timeout_seconds=2) as later:
             # A server that was silent for a moment may count as dead once more on a busy machine.
             until(lambda: answers(later, wants) == [ORIGINAL] * 12, what="a process that starts now", within=90)
 

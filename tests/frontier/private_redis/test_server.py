@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 import redis
 from support.processes.machine_needs import redis_server
+from support.processes.python_code import PLACES, code_command
 from support.processes.waiting import until
 from support.stores.redis_cluster import RedisCluster
 from support.stores.redis_server import RedisServer
@@ -32,7 +33,6 @@ from frontier.queue import Frontier
 from frontier.redis_check import check_redis
 from frontier.store import FrontierUnavailable, Store
 
-ROOT = Path(__file__).parents[3]
 HOLD = """
 import sys
 from pathlib import Path
@@ -69,7 +69,11 @@ def ended(home: Path, name: str) -> bool:
 def holder(home: Path) -> Iterator[subprocess.Popen[str]]:
     """Another command of the same home that has its Redis in use."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(home)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        code_command(HOLD, str(home)),
+        env={**os.environ, **PLACES},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline().startswith("unix://")

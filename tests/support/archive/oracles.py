@@ -6,7 +6,6 @@ import gc
 import io
 import os
 import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -14,6 +13,8 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
+
+from support.processes.python_code import PLACES, code_command
 
 
 def warcio_kinds(path: Path, check_digests: bool | str = "raise") -> list[str]:
@@ -45,7 +46,7 @@ def fastwarc_check(path: Path) -> None:
         "        print('wrong digest in', kind, record.record_id)\n"
         "print('records:', seen)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    done = _run(script, path)
     said = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr
     assert said == [f"records: {len(warcio_kinds(path, check_digests=False))}"], done.stdout
@@ -66,9 +67,15 @@ def fastwarc_zstd_kinds(path: Path) -> list[str]:
         "    kind = record.headers['WARC-Type']\n"
         "    print(kind if record.verify_block_digest() else 'wrong')\n"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    done = _run(script, path)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.split()
+
+
+def _run(script: str, path: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **PLACES}
+    command = code_command(script, str(path))
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
 def write_with_warcio(path: Path) -> None:

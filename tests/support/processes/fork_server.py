@@ -57,7 +57,7 @@ _CLONE_PARENT: Final = 0x8000
 _CLONE_CHILD_SETTID: Final = 0x01000000
 
 EXECUTED: Final[Mapping[str, str]] = {"TESTS_EXECUTE_PROCESSES": "1"}
-"""Variables with which a process and its children are executed, for tests of their memory or of mounts of their own."""
+"""Variables with which a process and its children are executed, for tests of their memory."""
 
 _Popen: Final = subprocess.Popen
 
@@ -229,6 +229,7 @@ def _serve(control: socket.socket) -> Start:
         if not message:
             os._exit(0)
         start: Start = pickle.loads(message)
+        _join_mounts(os.getppid())
         pid = _fork_sibling()
         if pid:
             for fd in fds:
@@ -243,6 +244,16 @@ def _serve(control: socket.socket) -> Start:
             return start
         ours.close()
         control = _isolate(theirs)
+
+
+def _join_mounts(process: int) -> None:
+    """Let new processes see what the process that asks for them has mounted in a namespace of its own."""
+    path = f"/proc/{process}/ns/mnt"
+    if os.readlink(path) == os.readlink("/proc/self/ns/mnt"):
+        return
+    namespace = os.open(path, os.O_RDONLY)
+    os.setns(namespace, os.CLONE_NEWNS)
+    os.close(namespace)
 
 
 def _isolate(control: socket.socket) -> socket.socket:

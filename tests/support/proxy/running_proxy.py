@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from bench.process import our_command, source_environment, tree
-from support.archive.warc_reader import Archive, Stored
+from support.archive.warc_reader import Archive, ArchiveReader, Stored
 from support.clients.raw_client import Client, Reply
 from support.processes.fork_server import EXECUTED
 from support.processes.waiting import until
@@ -48,6 +48,7 @@ class RunningProxy:
         self._settings = {"proxy.port": 0, "proxy.allow_private": private, **(settings or {})}
         self.ready: dict[str, Any] = {}
         self._process: subprocess.Popen[bytes] | None = None
+        self._reader = ArchiveReader()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -141,7 +142,7 @@ class RunningProxy:
 
     def records(self, collection: str = "default", *, growing: bool = False) -> Archive:
         """Everything kept so far, files still open too; `growing` when a record may be on its way just now."""
-        return Archive.read(self.folder(collection), growing=growing)
+        return self._reader.read(self.folder(collection), growing=growing)
 
     def awaited(self, url: str, *kinds: str) -> Stored:
         """The only record of a URL, once it is there."""

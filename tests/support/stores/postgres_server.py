@@ -48,7 +48,7 @@ class PostgresServer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.stop()
+        self.stop(signal.SIGQUIT)  # writes nothing, as the folder goes too
         shutil.rmtree(self._folder)
 
     def start(self) -> None:
@@ -62,9 +62,9 @@ class PostgresServer:
         )  # fmt: skip
         until(self._is_ready, what="PostgreSQL answers")
 
-    def stop(self) -> None:
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Stop the server without waiting for its clients."""
-        self._process.send_signal(signal.SIGINT)
+        self._process.send_signal(how)
         self._process.wait(30)
 
     def url(self, database: str, template: str = "template1") -> str:
