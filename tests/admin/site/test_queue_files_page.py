@@ -32,6 +32,7 @@ from admin.models.transaction import COMMAND_LINE
 from archive.file_lock import lock_or_not
 from archive.settings import FrontierSettings
 from archive.settings.load import Settings, load
+from dedupdb.captures.schema import CapturesError
 from frontier.definition.job import Job, JobError, Profile
 from frontier.lease import JobFinished, Lease, Pause
 from frontier.politeness import VisitOutcome
@@ -199,6 +200,10 @@ def test_a_rebuild_that_is_refused_drops_no_queues(world: World, tmp_path: Path)
     target = find(world.settings, run.state.name)
     with pytest.raises(FileNotFoundError, match=r"no\.log"):
         rebuild(target, logs=[tmp_path / "no.log"], anew=True)
+    places = {"home": str(world.settings.home), "redis.url": world.bench.url}
+    away = load({**places, "database.url": f"sqlite:///{tmp_path}/gone/index.db"}, environment={})
+    with pytest.raises(CapturesError, match="unable to open"):
+        rebuild(find(away, run.state.name), anew=True)
     run.save_profile({"scope": "host", "groups": ["list:gone.txt"]})
     with pytest.raises(JobError, match=r"gone\.txt"):
         rebuild(target, anew=True)
