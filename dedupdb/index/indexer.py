@@ -40,6 +40,8 @@ _BATCH: Final = 50
 """Entries that are read at once; each announces up to 64 captures."""
 _GATHER_SECONDS: Final = 0.2
 """Pause after each read of the stream, so that under load a transaction has many captures."""
+_LONGEST_READ_SECONDS: Final = 0.2
+"""Longest wait for an entry in one read: an indexer that is to end is waiting for an entry, as a rule."""
 
 
 class Indexer:
@@ -57,8 +59,8 @@ class Indexer:
         files: WarcFiles | None = None,
         own_home: str = "",
     ) -> None:
-        """`poll_seconds` is the longest wait for a stream entry, `reconcile_seconds` the pause between two searches of
-        the sidecars.
+        """`poll_seconds` is the pause while Redis is away; one below 0.2 s is the longest wait for a stream entry, too.
+        `reconcile_seconds` is the pause between two searches of the sidecars.
 
         With an empty `redis_url`, only sidecars are read. With `files`, each search ends with dropping the captures of
         removed WARC files. `own_home` is the name of this home where other homes share Redis or the index.
@@ -200,7 +202,7 @@ class Indexer:
         return True
 
     def _announced(self, *, wait: bool) -> Sequence[tuple[bytes, dict[bytes, bytes]]]:
-        """Return the next entries; none when no entry comes within `poll_seconds`."""
+        """Return the next entries; none when no entry comes within a moment."""
         mark = self._captures.positions(_SOURCE).get(_SOURCE, _START)
         if found := self._read(mark, wait=wait):
             return found
@@ -215,7 +217,8 @@ class Indexer:
         return self._read(_START, wait=False)
 
     def _read(self, mark: str, *, wait: bool) -> Sequence[tuple[bytes, dict[bytes, bytes]]]:
-        block = ("BLOCK", max(1, round(self._poll_seconds * 1000))) if wait else ()
+        seconds = min(self._poll_seconds, _LONGEST_READ_SECONDS)
+        block = ("BLOCK", max(1, round(seconds * 1000))) if wait else ()
         reply = self._run(Command("XREAD", ("COUNT", _BATCH, *block, "STREAMS", STREAM, mark)))
         return reply[0][1] if reply else ()
 
