@@ -251,7 +251,7 @@ def bench(redis_url: str) -> Iterator[Bench]:
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
-    ("urls", "most_bytes"), [(100_000, 75_000_000), pytest.param(200_000, 150_000_000, marks=pytest.mark.slow)]
+    ("urls", "most_bytes"), [(50_000, 37_500_000), pytest.param(200_000, 150_000_000, marks=pytest.mark.slow)]
 )
 def test_many_urls_are_exported_and_imported_in_flat_memory(
     bench: Bench, settings: Settings, tmp_path: Path, urls: int, most_bytes: int
