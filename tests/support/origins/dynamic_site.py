@@ -97,7 +97,6 @@ class DynamicSite:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True  # else a body waits 40 ms for the acknowledgement of its head
 
             def log_message(self, *_: Any) -> None:
                 pass

@@ -151,7 +151,7 @@ def test_the_queues_of_a_stopped_crawl_are_changed_before_it_goes_on(home: Path,
     site.hold("/1")
     with _crawl(home, site.url) as crawl:
         until(lambda: "/1" in site.asked, what="a request for /1", within=60)
-        crawl.signal(signal.SIGINT)
+        assert CliRunner().invoke(job, ["stop", JOB, "--home", str(home)]).exit_code == 0
         site.let_go("/1")
         crawl.ended()
     assert _queue(home, "list").returncode == 6, "no job runs"
@@ -214,7 +214,7 @@ def test_a_rebuild_without_pages_says_what_is_unknown(home: Path, site: ChainSit
     site.hold("/1")
     with _crawl(home, site.url) as crawl:
         until(lambda: "/1" in site.asked, what="a request for /1", within=60)
-        crawl.signal(signal.SIGINT)
+        assert CliRunner().invoke(job, ["stop", JOB, "--home", str(home)]).exit_code == 0
         site.let_go("/1")
         crawl.ended()
     (log,) = (home / "collections").rglob("crawl.log")
