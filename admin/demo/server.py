@@ -60,6 +60,8 @@ class GardenServer:
                     continue
                 except OSError:
                     return  # stop() shut the listener down
+                # Otherwise a part of an answer waits 40 ms for the acknowledgement of the part before.
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self._run(self._serve, connection, tls)
 
     def _serve(self, connection: socket.socket, tls: ssl.SSLContext | None) -> None:

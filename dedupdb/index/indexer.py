@@ -8,7 +8,6 @@ So neither a crash nor a lost announcement loses or doubles a capture.
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -41,8 +40,8 @@ _BATCH: Final = 50
 """Entries that are read at once; each announces up to 64 captures."""
 _GATHER_SECONDS: Final = 0.2
 """Pause after each read of the stream, so that under load a transaction has many captures."""
-_STEP_SECONDS: Final = 0.1
-"""A wait for entries has steps of this length, so that the end of the process does not wait for a whole one."""
+_LONGEST_READ_SECONDS: Final = 0.2
+"""Longest wait for an entry in one read: an indexer that is to end is waiting for an entry, as a rule."""
 
 
 class Indexer:
@@ -60,8 +59,8 @@ class Indexer:
         files: WarcFiles | None = None,
         own_home: str = "",
     ) -> None:
-        """`poll_seconds` is the longest wait for a stream entry, `reconcile_seconds` the pause between two searches of
-        the sidecars.
+        """`poll_seconds` is the pause while Redis is away; one below 0.2 s is the longest wait for a stream entry, too.
+        `reconcile_seconds` is the pause between two searches of the sidecars.
 
         With an empty `redis_url`, only sidecars are read. With `files`, each search ends with dropping the captures of
         removed WARC files. `own_home` is the name of this home where other homes share Redis or the index.
@@ -74,7 +73,6 @@ class Indexer:
         self._poll_seconds = poll_seconds
         self._reconcile_seconds = reconcile_seconds
         self._is_following = True
-        self._stop = threading.Event()
         self._due = 0.0
         """When the sidecars are searched again, in seconds of `time.monotonic`."""
 
@@ -83,7 +81,6 @@ class Indexer:
 
         A failing database is tried again; only at the end CapturesError is raised.
         """
-        self._stop = stop
         follow = SteadyWork("the indexer's addition of captures to the index", self._round, CapturesError)
         while not stop.is_set():
             pause = follow()
@@ -205,7 +202,7 @@ class Indexer:
         return True
 
     def _announced(self, *, wait: bool) -> Sequence[tuple[bytes, dict[bytes, bytes]]]:
-        """Return the next entries; none when no entry comes within `poll_seconds`."""
+        """Return the next entries; none when no entry comes within a moment."""
         mark = self._captures.positions(_SOURCE).get(_SOURCE, _START)
         if found := self._read(mark, wait=wait):
             return found
@@ -220,15 +217,10 @@ class Indexer:
         return self._read(_START, wait=False)
 
     def _read(self, mark: str, *, wait: bool) -> Sequence[tuple[bytes, dict[bytes, bytes]]]:
-        steps = max(1, math.ceil(self._poll_seconds / _STEP_SECONDS)) if wait else 1
-        block = ("BLOCK", max(1, round(self._poll_seconds / steps * 1000))) if wait else ()
-        for _ in range(steps):
-            if reply := self._run(Command("XREAD", ("COUNT", _BATCH, *block, "STREAMS", STREAM, mark))):
-                found: Sequence[tuple[bytes, dict[bytes, bytes]]] = reply[0][1]
-                return found
-            if self._stop.is_set():
-                break
-        return ()
+        seconds = min(self._poll_seconds, _LONGEST_READ_SECONDS)
+        block = ("BLOCK", max(1, round(seconds * 1000))) if wait else ()
+        reply = self._run(Command("XREAD", ("COUNT", _BATCH, *block, "STREAMS", STREAM, mark)))
+        return reply[0][1] if reply else ()
 
     def _run(self, command: Command) -> Any:
         if self._link is None:

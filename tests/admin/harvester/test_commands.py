@@ -154,6 +154,7 @@ def test_sigterm_closes_the_files_and_the_job_is_reported(settings: Settings, ad
         admin.await_status(job, JobStatus.STARTED)
         until(lambda: "/2" in site.asked, what="the third page", within=100)
         harvester.signal(signal.SIGTERM)
+        until(lambda: _is_stopping(admin, job), what="a crawl that was told to end")
         site.let_go("/2")
         assert harvester.ended() == 0, harvester.said
     ended = admin.show(job)

@@ -79,6 +79,7 @@ class FeatureSite:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else a body waits 40 ms for the acknowledgement of its head
 
     def __init__(self, site: FeatureSite, *arguments: object) -> None:
         self._site = site

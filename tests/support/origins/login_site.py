@@ -26,6 +26,7 @@ class LoginSite:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else a body waits 40 ms for the acknowledgement of its head
 
             def do_GET(self) -> None:
                 is_inside = "token=yes" in self.headers.get("Cookie", "") or "Authorization" in self.headers

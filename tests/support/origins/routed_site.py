@@ -52,6 +52,7 @@ class RoutedSite:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else a body waits 40 ms for the acknowledgement of its head
 
             def do_GET(self) -> None:
                 asked = Asked(self.path, dict(self.headers.items()))

@@ -220,8 +220,8 @@ def test_a_running_crawl_takes_a_file_and_a_killed_one_takes_it_later(home: Path
             (folder / "action" / "more.schedule").write_text(f"{base}/1?a\n")
             until(lambda: not (folder / "action" / "more.schedule").exists(), what="the file to be taken", within=60)
             crawl.signal(signal.SIGKILL)
-            site.let_go("/1")
             crawl.ended()
+            site.let_go("/1")
         (folder / "action" / "late.schedule").write_text(f"{base}/1?b\n{base}/1?a\n")
         site.hold("/1?a")
         with Command("crawl", site.url, *flags, "--json", "--workers", "1", home=home) as again:

@@ -150,8 +150,8 @@ def test_a_killed_crawl_is_resumed(settings: Settings, site: ChainSite) -> None:
     with _crawl(settings.home, site.url, GHOSTFLEET_FRONTIER__LEASE_SECONDS="600") as crawl:
         until(lambda: "/2" in site.asked, what="the third page", within=90)
         crawl.signal(signal.SIGKILL)
-        site.let_go("/2")
         crawl.ended()
+        site.let_go("/2")
     (listed,) = _told(settings.home, "list", "--json")
     assert listed["status"] in ("cut off", "running"), "until its workers have ended"
     assert listed["urls"] > 0

@@ -51,8 +51,8 @@ def test_a_killed_crawl_with_a_queue_in_files_is_resumed(home: Path) -> None:
             pattern = f"collections/garden/jobs/*/{SEGMENT_FOLDER}/*.gz"
             until(lambda: list(home.glob(pattern)), what="a file with the end of the queue", within=60)
             crawl.signal(signal.SIGKILL)
-            site.let_go("/5")
             crawl.ended()
+            site.let_go("/5")
         with _crawl(home, site.url) as again:
             assert again.ended() == 0
         assert again.line(event="summary")["status"] == "finished"
