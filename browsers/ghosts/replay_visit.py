@@ -60,7 +60,8 @@ def replay_page(
     """Return what a ghost sees of the page in replay, within `settings.page_seconds` and a few seconds more.
 
     With `further_views`, so many more pictures of the window are taken after the visit, about a second apart: a page
-    that changes by itself may show the captured state a moment later. Raises FleetUnavailable.
+    that changes by itself may show the captured state a moment later. A page that hangs has none of them. Raises
+    FleetUnavailable.
     """
     session = control.open(
         SessionRequest(order.collection, mode="replay", datetime=_digits(order.captured), listen=True)
@@ -73,7 +74,7 @@ def replay_page(
     async def visit(window: BrowserWindow) -> ReplayedPage:
         snapshot = await visit_page(window, order.url, sized)
         views = []
-        for _ in range(further_views if snapshot.is_page and not snapshot.crashed else 0):
+        for _ in range(further_views if snapshot.is_page and not snapshot.hangs else 0):
             if (view := await render.later_picture(window, _RETAKE_SECONDS)) is None:
                 break  # the page does not answer, and each further try would take its whole time
             views.append(view)

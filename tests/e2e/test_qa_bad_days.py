@@ -175,8 +175,9 @@ def test_a_stop_ends_the_visits_of_pages_that_hang_and_later_the_pages_are_named
         slow = environment(**WITHOUT_END, GHOSTFLEET_QA__WORKERS="4")
         with subprocess.Popen(command, env=slow, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             until(
-                lambda: states(database, number).count(QaPageState.JUDGED) == 2, what="the good pages", within=SECONDS
-            )
+                lambda: states(database, number).count(QaPageState.JUDGED) == 2,
+                what="the good pages", within=SECONDS, every=0.1,
+            )  # fmt: skip
             assert states(database, number).count(QaPageState.TAKEN) == 2
             asked = time.monotonic()
             if way == "command":
@@ -197,7 +198,7 @@ def test_a_stop_ends_the_visits_of_pages_that_hang_and_later_the_pages_are_named
                 sessions.resume(transaction, number)
         briefer = environment(**{**BRIEF, "GHOSTFLEET_QA__PAGE_SECONDS": "5", "GHOSTFLEET_BROWSERS__LOAD_SECONDS": "3"})
         with subprocess.Popen(command, env=briefer, stderr=subprocess.DEVNULL) as process:
-            until(lambda: state(database, number) is QaState.DONE, what="the end", within=SECONDS)
+            until(lambda: state(database, number) is QaState.DONE, what="the end", within=SECONDS, every=0.1)
             process.send_signal(signal.SIGTERM)
             process.wait(60)
         after = judged(home, number)

@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from support.processes.deaf_relay import DeafRelay
 from support.processes.waiting import until
 from support.web.site_server import RunningSite, running_site, send_form
 
-from admin.capture_sessions import notes
+from admin.capture_sessions import notes, sessions
 from admin.capture_sessions.process import CaptureProcess
 from admin.models.capture_tables import CaptureSession, CaptureState
 from admin.models.database import Database, open_database
@@ -166,15 +166,43 @@ def tried() -> Iterator[TriedSite]:
     site.close()
 
 
-@pytest.fixture
+class SharedSite(RunningSite):
+    """The admin site of all tests, in which a person of each role logs in once."""
+
+    def __init__(self, address: str, database: Database, home: Path, cookies: dict[Role | None, httpx.Cookies]) -> None:
+        super().__init__(address, database, home)
+        self._cookies = cookies
+
+    def at(self, address: str) -> SharedSite:
+        """The same site at another address."""
+        return SharedSite(address, self.database, self.home, self._cookies)
+
+    @contextmanager
+    def client(self, role: Role | None = None) -> Iterator[httpx.Client]:
+        """A browser in which the person of this role is logged in."""
+        known = self._cookies.get(role)
+        with super().client(None if known else role) as client:
+            client.cookies.update(known)
+            self._cookies[role] = httpx.Cookies(client.cookies)
+            yield client
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("screen") / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
 def database(home: Path) -> Iterator[Database]:
     database = open_database(load({"home": str(home)}, environment={}))
     yield database
     database.close()
 
 
-@pytest.fixture
-def admin(home: Path, database: Database) -> Iterator[RunningSite]:
+@pytest.fixture(scope="module")
+def running(home: Path, database: Database) -> Iterator[SharedSite]:
     """The site, beside the capture process on a thread of the test."""
     capture = {"port": 0, "process_seconds": 0.2}
     settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": capture}, environment={})
@@ -183,11 +211,27 @@ def admin(home: Path, database: Database) -> Iterator[RunningSite]:
     thread = threading.Thread(target=process.run, args=(over.wait, over.is_set))
     thread.start()
     try:
-        with running_site(database, home) as running:
-            yield running
+        with running_site(database, home) as site:
+            yield SharedSite(site.address, database, home, {})
     finally:
         over.set()
         thread.join()
+
+
+@pytest.fixture
+def admin(running: SharedSite, database: Database) -> Iterator[SharedSite]:
+    """The site. The sessions of a test are ended behind the test."""
+    yield running
+    opened = (CaptureState.OPEN, CaptureState.PAUSED)
+    with database.transaction(COMMAND_LINE) as transaction:
+        numbers = [each.id for each in sessions.list_sessions(transaction).items if each.state in opened]
+        for number in numbers:
+            sessions.end(transaction, number)
+    for number in numbers:
+        until(
+            lambda number=number: session_of(database, number).state is CaptureState.ENDED,  # type: ignore[misc]
+            what="the end of the session", within=60,
+        )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +273,7 @@ class Person:
 
 
 def opened(
-    chromium: Browser, admin: RunningSite, tried: TriedSite, role: Role = Role.CURATOR, script: str = ""
+    chromium: Browser, admin: SharedSite, tried: TriedSite, role: Role = Role.CURATOR, script: str = ""
 ) -> tuple[Person, int]:
     """A person who has opened the browser of a new session. The script runs first in each page of the person."""
     with admin.client(role) as client:
@@ -249,10 +293,11 @@ def opened(
         within=240,
     )
     expect(page.locator("#screen canvas[data-pictures]")).to_have_count(1)
+    expect(page.locator(f"#screen .tab button[title='{tried.url('/')}']")).to_have_count(1)
     return Person(page, tried), number
 
 
-def logged_in(chromium: Browser, admin: RunningSite, client: httpx.Client) -> BrowserContext:
+def logged_in(chromium: Browser, admin: SharedSite, client: httpx.Client) -> BrowserContext:
     """A context of a person's browser with the session of the client."""
     context = chromium.new_context(base_url=admin.address, viewport={"width": 1500, "height": 1300})
     context.set_default_timeout(60_000)
@@ -262,7 +307,7 @@ def logged_in(chromium: Browser, admin: RunningSite, client: httpx.Client) -> Br
 
 
 def test_a_person_steers_the_browser(
-    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite, home: Path, tmp_path: Path
+    chromium: Browser, admin: SharedSite, database: Database, tried: TriedSite, home: Path, tmp_path: Path
 ) -> None:
     person, number = opened(chromium, admin, tried)
     page = person.page
@@ -440,7 +485,7 @@ const [ports, stun] = JSON.parse(decodeURIComponent(location.search.slice(1)));
 </script>"""
 
 
-def test_a_page_reaches_nothing_of_ours(chromium: Browser, admin: RunningSite, tried: TriedSite, home: Path) -> None:
+def test_a_page_reaches_nothing_of_ours(chromium: Browser, admin: SharedSite, tried: TriedSite, home: Path) -> None:
     person, number = opened(chromium, admin, tried)
     ports = sorted({int(mark.name.split("_")[1]) for mark in (home / "run" / "listeners").iterdir()})
     assert len(ports) >= 3, "main port, control port and the session's own"
@@ -478,7 +523,7 @@ const more = () => {
 addEventListener('scroll', more); more(); more(); more();</script>"""
 
 
-def test_the_autopilot_runs_and_is_stopped(chromium: Browser, admin: RunningSite, tried: TriedSite) -> None:
+def test_the_autopilot_runs_and_is_stopped(chromium: Browser, admin: SharedSite, tried: TriedSite) -> None:
     person, _ = opened(chromium, admin, tried)
     page = person.page
     page.fill("#address", tried.url("/long"))
@@ -507,7 +552,7 @@ def test_the_autopilot_runs_and_is_stopped(chromium: Browser, admin: RunningSite
 
 
 def test_a_note_is_written_by_keys_and_an_open_browser_goes_to_a_page(
-    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
+    chromium: Browser, admin: SharedSite, database: Database, tried: TriedSite
 ) -> None:
     person, number = opened(chromium, admin, tried)
     page = person.page
@@ -544,7 +589,7 @@ def test_a_note_is_written_by_keys_and_an_open_browser_goes_to_a_page(
     page.context.close()
 
 
-def nobody_else_sees_the_browser(chromium: Browser, admin: RunningSite, number: int) -> None:
+def nobody_else_sees_the_browser(chromium: Browser, admin: SharedSite, number: int) -> None:
     with admin.client(Role.OPERATOR) as client:
         context = logged_in(chromium, admin, client)
     other = context.new_page()
@@ -564,7 +609,7 @@ def nobody_else_sees_the_browser(chromium: Browser, admin: RunningSite, number: 
 
 
 def test_a_killed_browser_is_started_again(
-    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite, home: Path
+    chromium: Browser, admin: SharedSite, database: Database, tried: TriedSite, home: Path
 ) -> None:
     person, number = opened(chromium, admin, tried)
     person.page.fill("#address", tried.url("/?second"))
@@ -585,11 +630,11 @@ def test_a_killed_browser_is_started_again(
 
 
 def test_a_connection_that_is_cut_comes_back_to_the_same_browser(
-    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
+    chromium: Browser, admin: SharedSite, database: Database, tried: TriedSite
 ) -> None:
     """The person's browser keeps nothing for sites, so that its session storage is closed."""
     with DeafRelay(urlsplit(admin.address).port or 0) as relay:
-        there = RunningSite(f"http://127.0.0.1:{relay.port}", admin.database, admin.home)
+        there = admin.at(f"http://127.0.0.1:{relay.port}")
         person, number = opened(chromium, there, tried, script=CLOSED_STORAGE)
         kept = until(lambda: session_of(database, number).urls, what="the first URLs")
         person.click(100, 25)
@@ -607,7 +652,7 @@ def test_a_connection_that_is_cut_comes_back_to_the_same_browser(
 
 
 def test_a_second_page_of_the_owner_takes_the_browser_over_and_nobody_else_sees_it(
-    chromium: Browser, admin: RunningSite, database: Database, tried: TriedSite
+    chromium: Browser, admin: SharedSite, database: Database, tried: TriedSite
 ) -> None:
     person, number = opened(chromium, admin, tried)
     nobody_else_sees_the_browser(chromium, admin, number)

@@ -1,4 +1,8 @@
-"""A site with a login is captured by each of the three doors, viewed, and judged; what was typed stands nowhere."""
+"""A site with a login is captured by each of the three doors, viewed, and judged; what was typed stands nowhere.
+
+The quick forms are `test_record.py` and `test_screen.py`, which log in and look for what was typed, and `test_qa.py`,
+which judges a page that was captured in a window.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,7 @@ from bench.process import our_command, source_environment
 from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.schema import CAPTURES, open_engine, reading
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 SECONDS = 60_000
 expect.set_options(timeout=SECONDS)
 
@@ -165,14 +169,7 @@ def end(database: Database, number: int) -> None:
     until(lambda: state_of(database, number) is CaptureState.ENDED, what="the end of the session", within=90)
 
 
-@pytest.mark.parametrize(
-    "capture",
-    [
-        by_window,
-        pytest.param(by_own_browser, marks=pytest.mark.slow),
-        pytest.param(by_screen, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize("capture", [by_window, by_own_browser, by_screen])
 def test_a_login_is_captured_viewed_and_judged(home: Path, capture: Callable[[Path, LoginSite], int]) -> None:
     with LoginSite() as site:
         number = capture(home, site)
