@@ -119,11 +119,11 @@ def add_rows(settings: Settings, captures: Iterable[Capture]) -> None:
 
 
 def fill_index(settings: Settings, urls: int) -> None:
-    """Make a collection with one page, whose index has the page under so many URLs: packaging takes a while."""
+    """Add a page to the collection, and name the page in the index by so many URLs. Packaging takes a while then."""
     shelf = Shelf(settings)
-    shelf.page()
+    page = shelf.page()
     shelf.close()
-    (sidecar,) = settings.index_dir(NAME).iterdir()
+    sidecar = settings.index_dir(NAME) / f"{page.filename}.cdxj"
     (one,) = cdxj.read(sidecar, NAME)
     line, lines = cdxj.line(one), []
     for number in range(urls):

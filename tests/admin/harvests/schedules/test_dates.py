@@ -328,7 +328,7 @@ def rules(draw: st.DrawFn) -> ScheduleRule:
     return ScheduleRule(unit, every=draw(st.sampled_from([1, 2, 3, 7, 12, 100])), zone=draw(ZONES), **place)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(rules(), MOMENTS, st.integers(0, 3000))
 def test_the_kth_date_is_what_whenever_says(rule: ScheduleRule, anchor: Micros, number: int) -> None:
     base = first_date(rule, anchor)
@@ -369,7 +369,7 @@ def test_the_kth_date_is_what_whenever_says(rule: ScheduleRule, anchor: Micros, 
     assert found == (nanos // 1000 if nanos // 1000 < LAST_MOMENT else None)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(rules(), MOMENTS, MOMENTS)
 def test_the_next_date_is_the_first_after_the_moment(rule: ScheduleRule, anchor: Micros, after: Micros) -> None:
     found = next_date(rule, anchor, after)
@@ -390,7 +390,7 @@ def test_the_next_date_is_the_first_after_the_moment(rule: ScheduleRule, anchor:
         assert before <= after
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(rules(), MOMENTS, st.integers(0, 60 * DAY))
 def test_the_skipped_dates_are_those_that_a_count_finds(rule: ScheduleRule, anchor: Micros, late: Micros) -> None:
     due = first_date(rule, anchor)
@@ -401,7 +401,7 @@ def test_the_skipped_dates_are_those_that_a_count_finds(rule: ScheduleRule, anch
     assert next_run(rule, anchor, due, due + late, 1).skipped == counted
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(rules(), MOMENTS)
 def test_previewed_dates_follow_each_other_at_their_wall_time(rule: ScheduleRule, anchor: Micros) -> None:
     found = preview(rule, anchor, anchor - 1)
