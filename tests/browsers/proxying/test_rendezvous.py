@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from browsers.proxying.rendezvous import ranked
 
-HOSTS = [f"host{number}.example" for number in range(4000)]
+HOSTS = [f"host{number}.example" for number in range(2000)]
 NODES = [f"127.0.0.1:{port}" for port in range(41000, 41016)]
 
 

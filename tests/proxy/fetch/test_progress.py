@@ -124,12 +124,12 @@ def test_only_slow_exchanges_are_logged_with_the_phase_that_took_the_time(
     go = threading.Event()
     origin.script("/quick", Send(response(page(b"quick"))))
     origin.script("/waits", Wait(go), Send(response(page(b"waits"))))
-    with ProxyProcess(tmp_path / "home", redis_url, {"proxy.slow_seconds": 3.0}) as proxy:
+    with ProxyProcess(tmp_path / "home", redis_url, {"proxy.slow_seconds": 2.0}) as proxy:
         assert proxy.get(origin.url("/quick")).status == 200
         with proxy.connect() as client:
             client.send(request("plain", origin.url("/waits")))
             until(lambda: origin.asked("/waits"), what="the request to reach the origin")
-            go.wait(3.2)
+            go.wait(2.2)
             go.set()
             assert client.read_reply().status == 200
         proxy.get("http://127.0.1.200:1/refused")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
+from itertools import product
 
 import brotli
 import pytest
@@ -82,20 +83,21 @@ def test_each_coding_is_sent_to_clients_that_take_it_and_undone_for_others(shelf
         assert asked[1] == b""
 
 
-@pytest.mark.parametrize(
-    "coding", ["gzip", "deflate", "br", "zstd", "compress", "none", "UTF-8", "binary", "gzip, gzip", "identity"]
-)
-@pytest.mark.parametrize("body", [b"short", PAGE], ids=["short", "long"])
-def test_a_coding_that_the_body_does_not_have_is_left_out(shelf: ImportedShelf, coding: str, body: bytes) -> None:
-    lines = (f"Content-Encoding: {coding}", "Content-MD5: of the coded body", f"Content-Length: {len(body)}")
-    shelf.take(made("response", URL, http(body, "200 OK", *lines))[0])
+FALSE = ("gzip", "deflate", "br", "zstd", "compress", "none", "UTF-8", "binary", "gzip, gzip", "identity")
 
-    for accepted in (EVERY, "identity"):
-        found = shelf.heard(URL, None, accepted)
-        assert found is not None
-        assert found[1] == body
-        assert b"content-encoding" not in found[0].lower().replace(b"content-encoding: identity", b"")
-        assert coding == "identity" or b"Content-MD5" not in found[0]
+
+def test_a_coding_that_the_body_does_not_have_is_left_out(shelf: ImportedShelf) -> None:
+    for at, (coding, body) in enumerate(product(FALSE, (b"short", PAGE))):
+        url = f"{URL}{at}"
+        lines = (f"Content-Encoding: {coding}", "Content-MD5: of the coded body", f"Content-Length: {len(body)}")
+        shelf.take(made("response", url, http(body, "200 OK", *lines))[0], name=f"{at}.warc.gz")
+
+        for accepted in (EVERY, "identity"):
+            found = shelf.heard(url, None, accepted)
+            assert found is not None, coding
+            assert found[1] == body, coding
+            assert b"content-encoding" not in found[0].lower().replace(b"content-encoding: identity", b""), coding
+            assert coding == "identity" or b"Content-MD5" not in found[0], coding
 
 
 def test_one_of_two_codings_is_true(shelf: ImportedShelf) -> None:

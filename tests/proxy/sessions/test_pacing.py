@@ -21,7 +21,7 @@ from support.stores.redis_server import RedisServer
 from dedupdb.fleet.host_turns import HostTurns
 from proxy.sessions.pacing import Pacing
 
-DELAY = 0.25
+DELAY = 0.15
 SETTINGS = {
     "proxy.host_delay": {"*.slow.test": DELAY, "*.never.test": 3600},
     "proxy.host_delay_wait_seconds": 30,
