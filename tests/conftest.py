@@ -65,7 +65,6 @@ def pytest_collection() -> Iterator[object]:
 
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the objects of thousands of tests, which live until the end."""
-    gc.collect()
     gc.freeze()
 
 

@@ -323,7 +323,7 @@ def explore(bench: Bench, examples: int, steps: int) -> None:
 
 @pytest.mark.timeout(LONGEST)
 def test_every_url_is_in_exactly_one_state_through_everything(bench: Bench) -> None:
-    explore(bench, 20, 40)
+    explore(bench, 12, 40)
 
 
 @pytest.mark.timeout(LONGEST)
@@ -331,7 +331,7 @@ def test_every_url_is_in_exactly_one_state_with_groups_and_sessions(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FrontierMachine, "groups", ("pair a.example,b.example parallel=1",))
-    explore(bench, 20, 40)
+    explore(bench, 12, 40)
 
 
 @pytest.mark.slow

@@ -224,18 +224,18 @@ def test_lists_of_domains_and_of_expressions_stand_in_files(tmp_path: Path) -> N
     assert accepted.decision == "ACCEPT"
 
 
-def test_a_hundred_thousand_rules_are_looked_up_and_not_tried_one_by_one() -> None:
-    surts = [f"REJECT SurtPrefixed http://(org,example{number},)/a/" for number in range(50_000)]
-    patterns = [f"REJECT MatchesRegex .*/calendar{number}/.*" for number in range(50_000)]
+def test_fifty_thousand_rules_are_looked_up_and_not_tried_one_by_one() -> None:
+    surts = [f"REJECT SurtPrefixed http://(org,example{number},)/a/" for number in range(25_000)]
+    patterns = [f"REJECT MatchesRegex .*/calendar{number}/.*" for number in range(25_000)]
     chain = RuleChain([*surts, *patterns])
-    urls = [f"http://www.example{number}.org/a/b" for number in range(49_000, 49_200)]
+    urls = [f"http://www.example{number}.org/a/b" for number in range(24_000, 24_200)]
     urls += [f"http://x.org/calendar{number}/1" for number in range(200)] + [f"http://y.org/{n}" for n in range(200)]
     found = [chain.decide(link(url)) for url in urls]
-    assert [each.number if each else 0 for each in found[:2]] == [49_001, 49_002]
+    assert [each.number if each else 0 for each in found[:2]] == [24_001, 24_002]
     assert found[200] is not None
-    assert found[200].rule == "rule 50001: REJECT MatchesRegex .*/calendar0/.*"
+    assert found[200].rule == "rule 25001: REJECT MatchesRegex .*/calendar0/.*"
     assert found[-1] is None
-    index = PatternIndex([f".*/calendar{number}/.*" for number in range(50_000)])
+    index = PatternIndex([f".*/calendar{number}/.*" for number in range(25_000)])
     assert index.candidates("http://x.org/calendar777/1") == [777]
     assert index.candidates("http://x.org/calendar/1") == []
 
