@@ -135,14 +135,16 @@ class LeaseQueue(ABC):
         """Give a URL back because of a problem on our side. Return what becomes of it, as from `finish`.
 
         The URL rests as after a failure, and fails when its retries are used up. With `counts=False`, as when a worker
-        is stopped, the URL is queued at once and this was no try.
+        is stopped, the URL is queued at once and this was no try. The host rests for its least delay, since the visit
+        may have asked it before it was broken off.
         """
         rules = self.politeness_of(lease.url)
+        rest = delay_ms(0, rules)
         if not counts:
-            step = Step(LeaseEnding.AGAIN)
+            step = Step(LeaseEnding.AGAIN, host_wait_ms=rest)
         else:
             again = LeaseEnding.AGAIN if lease.attempt <= rules.max_retries else LeaseEnding.FAILED
-            step = Step(again, url_wait_ms=backoff_ms(lease.attempt, rules, retry_after))
+            step = Step(again, url_wait_ms=backoff_ms(lease.attempt, rules, retry_after), host_wait_ms=rest)
         ending = self._end(lease, step, VisitOutcome(crawl_log.RUNTIME), counts=counts)
         logger.info("job %s: %s was given back (%s): %s", self.name, lease.url, reason, ending or "stale")
         return ending
@@ -160,15 +162,17 @@ class LeaseQueue(ABC):
 
     def sweep(self, *, all_leases: bool = False) -> int:
         """Take back the expired leases, or some of all leases, and return their number. `claim` does the former."""
-        return int(self._store.run("sweep", self.politeness.max_retries, int(all_leases)))
+        rest = delay_ms(0, self.politeness) if all_leases else 0
+        return int(self._store.run("sweep", self.politeness.max_retries, int(all_leases), rest))
 
     def take_back(self, workers: str, *, counts: bool) -> int:
         """Take back the leases of workers whose names begin with `workers`, and return their number.
 
         With `counts` this was a try of each URL, as when the worker died. Without `counts` it was none, as when the
-        command ended.
+        command ended. The hosts rest for the least delay of the job, since the visits may have asked them a moment ago.
         """
-        taken = int(self._store.run("takeback", workers, self.politeness.max_retries, int(counts)))
+        rules = self.politeness
+        taken = int(self._store.run("takeback", workers, rules.max_retries, int(counts), delay_ms(0, rules)))
         if taken:
             logger.info("job %s: %d leases of workers %s* were taken back", self.name, taken, workers)
         return taken

@@ -462,8 +462,9 @@ end
 
 -- Put a URL back whose lease ended before its visit did. With `counts`, the worker was lost. This was a try, and the URL
 -- goes behind the others of its host, since the URL may have ended the worker. After MAX_LOST lost workers, the next
--- worker ends the URL without a visit and writes a line to crawl.log.
-local function take_back(job, id, max_retries, counts)
+-- worker ends the URL without a visit and writes a line to crawl.log. The visit may have asked the host a moment ago. So
+-- the host rests for `rest` ms.
+local function take_back(job, id, max_retries, counts, rest)
   local record, tries, host, score, lost = read_url(job, id)
   if not record then
     call('ZREM', job.leases, id)
@@ -472,6 +473,10 @@ local function take_back(job, id, max_retries, counts)
     return fail_damaged(job, id)
   end
   local due = release(job, id, host)
+  if rest > 0 then
+    due = math.max(due, NOW + rest)
+    call('HSET', HOSTS .. host, 'd', text(due), 's', NOW_TEXT)
+  end
   if counts and tries >= max_retries + MAX_LOST and not job.is_renders then
     conclude(job, id, record, 'failed', '-5')
   elseif counts then
@@ -513,10 +518,11 @@ local function worked_seconds(job, is_paused)
   return active / 1000
 end
 
--- Take back at most `most` leases that expired before `before`. Return their number.
-local function sweep(job, before, most, max_retries)
+-- Take back at most `most` leases that expired before `before`. Return their number. The hosts rest for `rest` ms; leases
+-- that expired by themselves began long ago, and need none.
+local function sweep(job, before, most, max_retries, rest)
   local late = call('ZRANGEBYSCORE', job.leases, '-inf', before, 'LIMIT', 0, most)
-  for _, id in ipairs(late) do take_back(job, id, max_retries, true) end
+  for _, id in ipairs(late) do take_back(job, id, max_retries, true, rest or 0) end
   if #late > 0 then count(job, 'swept', #late) end
   return #late
 end

@@ -88,7 +88,8 @@ def test_the_block_is_what_the_origin_sent_and_the_client_gets_what_was_meant(ru
 def test_the_request_record_is_what_the_origin_received(run: Run) -> None:
     for odd, route in product(RESPONSES, ROUTES):
         (record,) = run.archive.of(run.url(odd, route), "request")
-        (visit,) = run.origins[route].asked(path(odd, route))
+        # A connection that is used again may break before the answer. The request is sent again then, and kept once.
+        visit = run.origins[route].asked(path(odd, route))[-1]
         assert record.block == visit.received, (odd.name, route)
         assert visit.received.startswith(f"{odd.method} {path(odd, route)} HTTP/1.1\r\nHost: ".encode()), odd.name
         assert b"\r\nX-Asked: B\r\nx-asked: A\r\n" in visit.received, (odd.name, route)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from support.stores.real_frontier import PATIENT, Bench
 
+from archive.settings import FrontierSettings
 from frontier.definition.job import PolitenessOverrides, Profile
 from frontier.definition.scope import Candidate
 from frontier.lease import Lease, Pause, Wait, WaitKind
@@ -34,6 +35,22 @@ def test_a_command_s_end_is_no_try_of_its_urls_but_a_worker_s_death_is(bench: Be
     assert leased(frontier, "worker-0-0").attempt == 1
     frontier.take_back("worker-", counts=True)
     assert leased(frontier, "worker-0-0").attempt == 2
+
+
+def test_a_host_rests_after_the_leases_of_a_gone_worker_were_taken_back(bench: Bench, leased: Claim) -> None:
+    """The worker may have asked the host right before it was killed."""
+    minute = FrontierSettings(min_delay_seconds=60, max_delay_seconds=60)
+    frontier = bench.frontier("http://a.example/", "http://b.example/", settings=minute)
+    for host in ("a.example", "b.example"):
+        leased(frontier, f"worker-{host}")
+    assert frontier.take_back("worker-a", counts=True) == 1
+    assert frontier.sweep(all_leases=True) == 1
+    for _ in range(2):
+        assert isinstance(frontier.claim("w"), Pause)
+        frontier = Frontier.of(bench.url, "spring", minute)  # the delay is that of the host and not of a process
+    bench.make_due("a.example", "b.example")
+    assert {leased(frontier, f"w{number}").host for number in range(2)} == {"a.example", "b.example"}
+    frontier.close()
 
 
 def test_a_host_is_free_for_other_jobs_as_soon_as_a_lease_is_taken_back(bench: Bench, leased: Claim) -> None:

@@ -376,6 +376,8 @@ def test_a_session_ends_by_itself(hand: Hand) -> None:
         transaction.session.get_one(CaptureSession, ended).state = CaptureState.ENDED
     with pytest.raises(Taken, match="was ended by another process"):
         hand.recording.tick()
+    hand.recording._only = None
+    hand.recording.close()
 
 
 def test_a_certificate_that_is_not_trusted_is_named_until_it_is(hand: Hand) -> None:

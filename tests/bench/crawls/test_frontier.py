@@ -11,7 +11,6 @@ def test_a_small_queue_is_filled_and_emptied() -> None:
     assert (found.hosts, found.urls, found.workers) == (10, 200, 1)
     assert min(found.added_per_second, found.known_per_second, found.pairs_per_second) > 0
     assert found.claim_p99_ms >= found.claim_p50_ms > 0
-    assert min(found.queued_bytes, found.seen_bytes) > 0
     assert found.idle_bytes > 0 < found.restart_seconds
     assert found.test_bytes > 0 <= found.known_micros
     assert found.claims >= found.urls

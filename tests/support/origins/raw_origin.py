@@ -258,9 +258,13 @@ def server_tls(authority: trustme.CA, *names: str) -> ssl.SSLContext:
 def _send(stream: socket.socket, data: bytes, visit: Visit | None) -> None:
     for at in range(0, len(data), _PIECE):
         piece = data[at : at + _PIECE]
-        stream.sendall(piece)
-        if visit is not None:
-            visit.pieces.append(piece)
+        pieces = visit.pieces if visit is not None else []
+        pieces.append(piece)  # before it is sent, since the client may ask at once for what was sent
+        try:
+            stream.sendall(piece)
+        except OSError:
+            pieces.pop()
+            raise
 
 
 def _finish(stream: socket.socket, *, notify: bool) -> None:
