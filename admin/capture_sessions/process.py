@@ -124,8 +124,7 @@ class CaptureProcess:
             last_work = time.monotonic()
             try:
                 while not wait(self._settings.capture.process_seconds):
-                    if proxy.tick():
-                        tick_steadily(recording)
+                    tick_steadily(recording, is_serving=proxy.tick())
                     if recording.has_live:
                         last_work = time.monotonic()
                     elif time.monotonic() - last_work > _IDLE_SECONDS:
@@ -135,10 +134,10 @@ class CaptureProcess:
                 recording.close()
 
 
-def tick_steadily(recording: CaptureRecording) -> None:
+def tick_steadily(recording: CaptureRecording, *, is_serving: bool) -> None:
     """Let the recording look at its sessions. A proxy that is replaced, or a busy database, is asked again later."""
     try:
-        recording.tick()
+        recording.tick(is_serving=is_serving)
     except FleetUnavailable as error:
         log.warning("the recording proxy does not answer, and is asked again: %s", error)
     except DatabaseRefused as error:

@@ -156,15 +156,17 @@ class CaptureRecording:
         except (FleetUnavailable, OSError) as error:
             log.warning("a picture of session %d was not kept: %s", session, error)
 
-    def tick(self) -> None:
+    def tick(self, *, is_serving: bool = True) -> None:
         """Compare what is wanted with what the proxy serves, and note what was kept.
+
+        While the proxy does not serve, sessions stay those of this process, and begin to end when their time is over.
 
         Raises FleetUnavailable. With `only`, raises Taken when the session is another process's, and FolderRemoved.
         """
         wanted = self._wanted()
         if self._only in self._live and self._only not in wanted:
             raise Taken(f"capture session {self._only} was ended by another process while this one was stopped")
-        for number in wanted:
+        for number in wanted if is_serving else ():
             self._serve(number)
 
     def close(self) -> None:

@@ -183,8 +183,7 @@ class _Window(ABC):
                         recording.tick()
                         browser = self._open(proxy, recording, url, as_json=as_json)
                         while browser.poll() is None and not interrupts.wait(_TICK_SECONDS):
-                            if proxy.tick():
-                                tick_steadily(recording)
+                            tick_steadily(recording, is_serving=proxy.tick())
                             self._tell(recording)
                             if not recording.has_live:
                                 break  # the session was ended elsewhere, or its time was over

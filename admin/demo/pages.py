@@ -131,7 +131,7 @@ def _greeting(request: Request) -> Answer:
         return _json({"error": "POST a name"}, 405)
     try:
         name = json.loads(request.body)["name"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return _json({"error": "POST a JSON object with a name"}, 400)
     return _json({"greeting": f"Good morning, {name}. The gate is open."})
 

@@ -100,7 +100,10 @@ def line(capture: Capture) -> str:
 def offset_in(raw: bytes, filename: str) -> int | None:
     """Return the offset in an index line that `line` wrote for a record of that file, or None for another line."""
     found = _PLACE.search(raw)
-    return int(found[1]) if found and json.loads(found[2]) == filename else None
+    try:
+        return int(found[1]) if found and json.loads(found[2]) == filename else None
+    except ValueError:  # a damaged line
+        return None
 
 
 def parse(text: str, collection: str, filename: str | None = None) -> Capture:

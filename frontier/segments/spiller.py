@@ -25,8 +25,8 @@ from frontier.store import FrontierLost, FrontierUnavailable, Store
 logger = logging.getLogger(__name__)
 
 LOOK_SECONDS: Final = 0.5
-_FEW_SEGMENTS: Final = 5_000
-"""With more segments than this, the looks are rarer, so that their list keeps nobody busy."""
+_FEW: Final = 5_000
+"""With more segments or hosts set aside than this, the looks are rarer, so that their lists keep nobody busy."""
 MOST_ENTRIES: Final = 10_000
 """Largest number of URLs in a segment."""
 COLD_URLS: Final = 100
@@ -81,11 +81,11 @@ class QueueSpiller:
             with store.guarded():
                 store.client.hset(store.key("state"), "queue_memory", self._most)
         segments = self._registry.segments()
-        self._pause = LOOK_SECONDS * max(1, len(segments) // _FEW_SEGMENTS)
         owner = self._registry.owner() if self._most or segments else ""
         with store.guarded():
             hosts = set(store.client.smembers(store.key("long")))
             aside = set(store.client.hkeys(store.key("aside")))
+        self._pause = LOOK_SECONDS * max(1, len(segments) // _FEW, len(aside) // _FEW)
         self._read_back([each for each in segments if _name(each.host) not in aside and self._is_ours(each, owner)])
         if not self._has_looked:
             hosts |= self._all_hosts()

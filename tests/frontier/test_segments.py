@@ -18,7 +18,7 @@ from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
 from frontier.segments.registry import SegmentRegistry
 from frontier.segments.segment_file import SegmentDamaged, SegmentEntry, read_segment, write_segment
-from frontier.segments.spiller import COLD_URLS, QueueSpiller
+from frontier.segments.spiller import COLD_URLS, LOOK_SECONDS, QueueSpiller
 from frontier.store import ScriptArgument, Store
 
 MOST = 20
@@ -273,6 +273,21 @@ def test_the_queue_of_a_host_that_is_set_aside_takes_no_memory_until_the_host_wa
     assert drained(frontier, spiller) == left
     progress = frontier.reports.progress()
     assert (progress.done, progress.queued, progress.spilled, progress.lost) == (len(left), 0, 0, 0)
+
+
+def test_many_hosts_that_are_set_aside_make_the_looks_rarer(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("frontier.segments.spiller._FEW", 5)
+    frontier = bench.frontier(settings=PATIENT.model_copy(update={"queue_memory": MOST}))
+    frontier.segments.folder = tmp_path / "queue"
+    spiller = frontier.spiller()
+    for number in range(10):
+        spiller.look()
+        assert spiller._pause == LOOK_SECONDS
+        frontier.controls.set_host_aside(f"{number}.example", "failing")
+    spiller.look()
+    assert spiller._pause == 2 * LOOK_SECONDS
 
 
 def test_entries_that_all_stayed_in_memory_are_passed_over(

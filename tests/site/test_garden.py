@@ -169,6 +169,11 @@ def test_a_greeting_is_posted(garden: GardenSite) -> None:
     assert garden.requests[-1].body == b'{"name": "botanist"}'
 
 
+@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b"7", b"\xff", b"[" * 50_000])
+def test_a_greeting_without_a_name_is_refused(garden: GardenSite, body: bytes) -> None:
+    assert ask(garden, f"http://{WWW}/api/greeting", "POST", body).status == 400
+
+
 def test_the_journal_has_three_batches(garden: GardenSite) -> None:
     batches = [ask(garden, f"http://{WWW}/api/journal?batch={number}") for number in range(1, 5)]
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 
 from admin.collections.marks import unfinished_deletions
 from admin.models.errors import DatabaseRefused, IllegalState, NotFound
@@ -20,14 +20,15 @@ from archive.names.name_rules import NAME_PATTERN
 from archive.names.warc_paths import SIDECAR_SUFFIX, WarcPaths, sidecars
 from archive.program_name import command
 from archive.settings.load import Settings
+from archive.warc import cdxj
 from dedupdb.captures.finder import Finder
 from dedupdb.captures.read_only import IndexMissing, open_read_only
 from dedupdb.captures.schema import CAPTURES, CapturesError, reading
 from dedupdb.index.sidecars import SidecarMark, source
 
 _SECONDS: Final = 1.0
-_MOST_COUNTED: Final = 16_000_000
-"""Bytes of the largest sidecar whose lines are counted."""
+_MOST_COMPARED: Final = 16_000_000
+"""Bytes of the largest sidecar whose lines are looked up in the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,18 @@ def unread_files(settings: Settings, index: OpenIndex, name: str) -> int:
 
 
 def _has_all(index: OpenIndex, name: str, place: WarcPaths) -> bool:
-    """Return whether the index has a capture for each line of a sidecar. A large sidecar counts as unread."""
+    """Return whether the index has a capture at the place of each line of a sidecar. A large sidecar counts as unread.
+
+    The number of captures would not do: a file that was written anew has its captures at other places.
+    """
     try:
         with place.sidecar.open("rb") as file:
-            content = file.read(_MOST_COUNTED + 1)
+            content = file.read(_MOST_COMPARED + 1)
     except OSError:  # it was removed meanwhile
         return True
-    if len(content) > _MOST_COUNTED:
+    if len(content) > _MOST_COMPARED:
         return False
-    rows = select(func.count()).where(CAPTURES.c.collection == name, CAPTURES.c.filename == place.name)
+    places = {cdxj.offset_in(line, place.name) for line in content.split(b"\n")[:-1]}
+    rows = select(CAPTURES.c.offset).where(CAPTURES.c.collection == name, CAPTURES.c.filename == place.name)
     with reading(index.engine) as connection:
-        return (connection.scalar(rows) or 0) >= content.count(b"\n")
+        return places.issubset(connection.scalars(rows))

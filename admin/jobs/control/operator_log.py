@@ -23,7 +23,10 @@ _SHOWN: Final = 500
 
 
 def note_change(folder: Path, command: str, arguments: Mapping[str, Any], outcome: str, *, by: str = "") -> None:
-    """Append what was asked, by whom, and what it changed; nothing when the disk is full, as the change was made."""
+    """Append what was asked, by whom, and what it changed.
+
+    Do nothing when the disk is full or the folder was removed, as the change was made.
+    """
     line = {
         "time": iso_date(now_micros()),
         "by": by or login_name(),
@@ -32,7 +35,8 @@ def note_change(folder: Path, command: str, arguments: Mapping[str, Any], outcom
         "outcome": outcome,
     }
     with suppress(OSError):
-        RotatedLog(folder / FILE_NAME).append([compact_json(line)])
+        if folder.is_dir():
+            RotatedLog(folder / FILE_NAME).append([compact_json(line)])
 
 
 def login_name() -> str:

@@ -159,9 +159,13 @@ def rebuild(
             account = work.run(with_pages=with_pages, say=say)
             frontier.controls.go_on()
         except BaseException:
-            with suppress(FrontierUnavailable, FrontierLost):
-                frontier.forget()  # a crawl that goes on with half of it would visit the other half again
-            note("broken off; the job has no queues")
+            left = "the job has no queues"
+            try:
+                with suppress(FrontierLost):
+                    frontier.forget()  # a crawl that goes on with half of it would visit the other half again
+            except FrontierUnavailable:
+                left = "Redis does not answer, and may have queues of the job"
+            note(f"broken off; {left}")
             raise
     account.command = target.command()
     note(f"{account.queued} queued")

@@ -71,8 +71,7 @@ class Hand:
 
     def tick(self) -> None:
         """Do what the process does several times a second."""
-        if self.proxy.tick():
-            tick_steadily(self.recording)
+        tick_steadily(self.recording, is_serving=self.proxy.tick())
 
     def do(self, step: Callable[..., object], number: int) -> None:
         """Take a step of a session, and let the process see it."""
@@ -489,6 +488,21 @@ def test_a_log_that_is_longer_than_one_look_is_read_again_to_its_end(hand: Hand,
         hand.do(sessions.end, number)
     found = hand.view(number)
     assert (found.state, found.urls, found.pages) == (CaptureState.ENDED, before.urls, before.pages)
+
+
+def test_sessions_stay_and_end_while_their_proxy_starts_again(hand: Hand) -> None:
+    number, expired = hand.start(), hand.start()
+    with hand.database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.get_one(CaptureSession, number).heard = 1  # a proxy may repair its files for minutes
+        transaction.session.get_one(CaptureSession, expired).expires = 1
+    tick_steadily(hand.recording, is_serving=False)
+    other = CaptureRecording(hand.settings, hand.database, hand.proxy.control, "another process", None)
+    other.tick()
+    assert not other.has_live
+    assert [hand.view(each).state for each in (number, expired)] == [CaptureState.OPEN, CaptureState.ENDING]
+    hand.tick()
+    assert hand.view(expired).state is CaptureState.ENDED
+    hand.do(sessions.end, number)
 
 
 def test_a_process_that_slept_takes_no_session_of_others_at_once(hand: Hand) -> None:

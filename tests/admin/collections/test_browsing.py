@@ -7,6 +7,7 @@ import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,9 @@ def test_an_index_that_is_behind_is_said_first(transaction: Transaction, setting
     shelf.writer.close()
     assert "the index is behind" in listing.show_collection(transaction, NAME).warnings[0]
     add_rows(settings, new[:1])
+    assert "the index is behind" in listing.show_collection(transaction, NAME).warnings[0]
+    other = replace(new[1], offset=new[1].offset + 1)  # as before the file was written anew
+    add_rows(settings, [other])
     assert "the index is behind" in listing.show_collection(transaction, NAME).warnings[0]
     add_rows(settings, new[1:])  # announced captures: the indexer has not read the file yet
     assert listing.show_collection(transaction, NAME).warnings == []

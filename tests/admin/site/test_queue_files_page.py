@@ -38,7 +38,7 @@ from frontier.lease import JobFinished, Lease, Pause
 from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
 from frontier.shards import frontier_for, frontier_of
-from frontier.store import FrontierLost
+from frontier.store import FrontierLost, FrontierUnavailable
 
 SEED = "http://example.org/"
 LOG = "2026-11-27T13:10:14.059Z {} - {} L {} text/html #000 - - - -\n"
@@ -231,6 +231,9 @@ def test_a_rebuild_that_is_interrupted_or_killed_leaves_no_queues_to_visit(
         if step.startswith("queueing"):
             raise KeyboardInterrupt
 
+    def away(_: Frontier) -> None:
+        raise FrontierUnavailable("Redis is away")
+
     target = find(world.settings, run.state.name)
     with pytest.raises(KeyboardInterrupt):
         rebuild(target, say=interrupted)
@@ -242,6 +245,10 @@ def test_a_rebuild_that_is_interrupted_or_killed_leaves_no_queues_to_visit(
             rebuild(target)
     with pytest.raises(FrontierLost):
         frontier_of(world.bench.url, run.state.name, FrontierSettings(), timeout_seconds=10)
+    with monkeypatch.context() as patch:
+        patch.setattr(Frontier, "forget", away)
+        with pytest.raises(KeyboardInterrupt):
+            rebuild(target, say=interrupted)
     kill = f"""
 import os
 from admin.jobs.control.rebuild import rebuild
@@ -259,7 +266,8 @@ rebuild(find(settings, "spring"), say=lambda step: step.startswith("queueing") a
         assert whole.reports.progress().paused is None
     noted = [json.loads(line)["outcome"] for line in (run.folder / "operator.log").read_text().splitlines()]
     broken = ["begun", "broken off; the job has no queues"]
-    assert noted == [*broken, *broken, "begun", "begun", "0 queued"]
+    kept = ["begun", "broken off; Redis does not answer, and may have queues of the job"]
+    assert noted == [*broken, *broken, *kept, "begun", "begun", "0 queued"]
 
 
 def test_an_export_of_a_crawl_of_another_home_stays(world: World, operator: httpx.Client) -> None:

@@ -59,6 +59,12 @@ def test_capture_survives_being_a_line(facts: dict[str, Any], date: int, origina
     assert cdxj.offset_in(line.encode(), made.filename + "x") is None
 
 
+@pytest.mark.parametrize("filename", [b"a\xff.warc", b"a\\x.warc"])
+def test_a_damaged_line_has_no_place(filename: bytes) -> None:
+    line = b'org,example)/ 20261121081500 {"length":"9","offset":"5","filename":"' + filename + b'"}'
+    assert cdxj.offset_in(line, "a.warc") is None
+
+
 def test_line_has_pywbs_names() -> None:
     key, timestamp, rest = cdxj.line(capture("http://example.org/a")).split(" ", 2)
     said = json.loads(rest)

@@ -26,7 +26,7 @@ from support.stores.real_frontier import Bench
 from admin.commands.jobs.job import job
 from admin.commands.jobs.queue import queue
 from admin.jobs.control import queues
-from admin.jobs.control.operator_log import FILE_NAME
+from admin.jobs.control.operator_log import FILE_NAME, note_change
 from admin.jobs.control.queues import MOST_PROBLEMS, export, import_file
 from admin.jobs.control.steering import FoundJob
 from admin.jobs.runs import resume_or_create
@@ -308,6 +308,11 @@ with opened(target) as frontier:
     lines = log.read_text().splitlines()
     assert [json.loads(line)["outcome"] for line in (lines[0], *lines[2:])] == ["begun", "begun", told.line()]
     bench.close()
+
+
+def test_a_note_of_a_change_brings_no_removed_folder_back(tmp_path: Path) -> None:
+    note_change(tmp_path / "gone", "queue import", {}, "1 queued")
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_export_that_breaks_off_leaves_the_older_file(
