@@ -31,6 +31,14 @@ def _start(home: Path, *more: str, **environment: str) -> Command:
     return Command("proxy", "--port", "0", "--allow-private", *more, home=home, **environment)
 
 
+def _number(pidfile: Path) -> int:
+    """The process id in a file; 0 while a server that starts has not written one."""
+    try:
+        return int(pidfile.read_text() or 0)
+    except FileNotFoundError:
+        return 0
+
+
 def _get(proxy: str, url: str) -> httpx.Response:
     with httpx.Client(proxy=f"http://{proxy}", trust_env=False, timeout=30) as client:
         return client.get(url)
@@ -128,9 +136,9 @@ def test_a_killed_indexer_redis_or_parent_of_redis_is_restarted_on_the_same_port
             url = f"{site.url}{number}"
             assert _get(ready["proxy"], url).status_code == 200
             assert until(lambda url=url: url in _cdx(cdx, url), what="the capture in the index")
-        killed = int(pidfile.read_text())
+        killed = until(lambda: _number(pidfile), what="Redis beside its new parent")
         os.kill(killed, signal.SIGKILL)
-        until(lambda: pidfile.exists() and pidfile.read_text().strip() not in ("", str(killed)), what="another Redis")
+        until(lambda: _number(pidfile) not in (0, killed), what="another Redis")
         assert _get(ready["proxy"], site.url).status_code == 200
 
 

@@ -41,9 +41,13 @@ def flags(site: ChainSite) -> tuple[str, ...]:
 
 
 def begun(settings: Settings, site: ChainSite) -> tuple[Admin, int]:
-    """A job whose third page does not answer; its crawl waits there."""
+    """A job whose third page does not answer; its crawl waits there.
+
+    The fourth one does not answer either, so that the job does not end before the crawl learns that it is to stop.
+    """
     admin = Admin(settings)
-    site.hold("/2")
+    for path in ("/2", "/3"):
+        site.hold(path)
     job = admin.job([Wanted("example.org")], ["http://www.example.org/"])
     until(lambda: "/2" in site.asked, what="the third page", within=100)
     assert admin.show(job).status is JobStatus.STARTED
@@ -73,6 +77,7 @@ def test_jobs_of_an_installation_that_was_killed_or_hurried_are_reported_and_the
         admin, killed = begun(settings, site)
         command.signal(signal.SIGKILL)
         assert command.ended() == -signal.SIGKILL
+        until(lambda: "ghostfleet: scheduler" not in processes_of(command.home).values(), what="the first child to end")
         site.let_go("/2")
         until(lambda: not processes_of(command.home), what="the end of all children", within=100)
     with start_up(*flags(site)) as command:
@@ -88,6 +93,7 @@ def test_jobs_of_an_installation_that_was_killed_or_hurried_are_reported_and_the
         site.let_go("/2")
         until(lambda: not processes_of(command.home), what="the end of a crawl that was killed", within=100)
     assert "Traceback" not in command.stderr
+    site.let_go("/3")
     last = admin.job([Wanted("example.org")], ["http://www.example.org/"])
     with start_up(*flags(site)) as command:
         command.line(ready=True)
