@@ -26,7 +26,7 @@ NAMES = [
 
 
 def _never_read(names: Iterable[str]) -> set[str]:
-    """Those of the names that no code of ours reads as an attribute."""
+    """Return the names that no code of ours reads as an attribute."""
     left = set(names)
     for path in (each for folder in ("frontier", "browsers", "admin") for each in (TOP / folder).rglob("*.py")):
         text = path.read_text("utf-8")

@@ -117,7 +117,7 @@ def _states(admin: Admin, job: int) -> list[str]:
 
 
 def _is_stopping(admin: Admin, job: int) -> bool:
-    """Whether the crawl was told to end. The first report that says so may come before."""
+    """Return whether the crawl was told to end. The first report that says so may come before."""
     return _states(admin, job).count("stopping") >= 2
 
 

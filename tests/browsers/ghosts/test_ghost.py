@@ -157,7 +157,7 @@ def test_records_are_of_two_moments_when_scrolling_changes_the_page(
 def test_har_pdf_and_image_map_are_made_by_setting_and_named_as_others_name_them(
     scrolling_ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
-    """Of the two sizes of its picture, the page fetches one, and the other is a link."""
+    """The page fetches one of the two sizes of its picture, and the other size is a link."""
     origin.script("/", page("<a href=/next>on</a><img src=/i.png srcset='/i.png 1x, /large.png 3x'>"))
     origin.script("/i.png", document(b"x", "image/png"))
     order = fleet.order(origin.url("/"))

@@ -26,7 +26,7 @@ def narrow(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -
 
 @pytest.fixture(scope="module")
 def single(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -> Iterator[ProxyProcess]:
-    """It has one connection for each origin, and waits for it for a second."""
+    """The proxy has one connection for each origin, and a request waits for one for a second."""
     settings = {"proxy.connections_per_host": 1, "proxy.connect_seconds": 1}
     with ProxyProcess(tmp_path_factory.mktemp("single") / "home", proxy_redis.url, settings) as running:
         yield running

@@ -85,7 +85,7 @@ class ArchiveReader:
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[int, int, list[Stored]]] = {}
-        """Of each file: its inode, where its last whole record ends, and its records."""
+        """Each file has its inode, the end of its last whole record, and its records."""
 
     def read(self, folder: Path, *, growing: bool = False) -> Archive:
         """Everything in a folder, files still named `.open` too. Raises Torn, unless they are `growing` just now."""

@@ -283,7 +283,7 @@ def _not_found(_: bytes) -> Sequence[Step]:
 
 
 def _is_whole(chunks: bytes) -> bool:
-    """Whether the last chunk is there. The end is looked at first, as the search takes long in a large body."""
+    """Return whether the last chunk is there. Look at the end first, as a search takes long in a large body."""
     return chunks.endswith(b"\r\n\r\n") and bool(_LAST_CHUNK.search(chunks))
 
 
