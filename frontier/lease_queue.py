@@ -10,7 +10,7 @@ import logging
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from archive import crawl_log
@@ -135,8 +135,8 @@ class LeaseQueue(ABC):
         """Give a URL back because of a problem on our side. Return what becomes of it, as from `finish`.
 
         The URL rests as after a failure, and fails when its retries are used up. With `counts=False`, as when a worker
-        is stopped, the URL is queued at once and this was no try. The host rests for its least delay, since the visit
-        may have asked it before it was broken off.
+        is stopped, the URL is queued at once and this was no try. The host rests for its least delay, with the
+        Crawl-Delay of its last visit, since this visit may have asked the host before it was broken off.
         """
         rules = self.politeness_of(lease.url)
         rest = delay_ms(0, rules)
@@ -145,7 +145,8 @@ class LeaseQueue(ABC):
         else:
             again = LeaseEnding.AGAIN if lease.attempt <= rules.max_retries else LeaseEnding.FAILED
             step = Step(again, url_wait_ms=backoff_ms(lease.attempt, rules, retry_after), host_wait_ms=rest)
-        ending = self._end(lease, step, VisitOutcome(crawl_log.RUNTIME), counts=counts)
+        ended = self._ended(lease, step, VisitOutcome(crawl_log.RUNTIME), counts=counts)
+        ending = self._end(replace(ended, is_broken_off=True))
         logger.info("job %s: %s was given back (%s): %s", self.name, lease.url, reason, ending or "stale")
         return ending
 
@@ -153,7 +154,7 @@ class LeaseQueue(ABC):
         """Finish a visit whose worker wants the URL back after `seconds`. This was no try, and the host rests."""
         rest = delay_ms(outcome.duration_ms, self.politeness_of(lease.url), outcome.crawl_delay_seconds)
         step = Step(LeaseEnding.AGAIN, url_wait_ms=round(seconds * 1000), host_wait_ms=rest)
-        return self._end(lease, step, outcome, counts=False)
+        return self._end(self._ended(lease, step, outcome, counts=False))
 
     def renew(self, lease: Lease) -> bool:
         """Extend a lease to its full time from now. Return False when the lease is over."""
@@ -162,14 +163,14 @@ class LeaseQueue(ABC):
 
     def sweep(self, *, all_leases: bool = False) -> int:
         """Take back the expired leases, or some of all leases, and return their number. `claim` does the former."""
-        rest = delay_ms(0, self.politeness) if all_leases else 0
-        return int(self._store.run("sweep", self.politeness.max_retries, int(all_leases), rest))
+        rest = delay_ms(0, self.politeness) if all_leases else ""
+        return int(self._store.run("sweep", self.politeness.max_retries, rest))
 
     def take_back(self, workers: str, *, counts: bool) -> int:
         """Take back the leases of workers whose names begin with `workers`, and return their number.
 
         With `counts` this was a try of each URL, as when the worker died. Without `counts` it was none, as when the
-        command ended. The hosts rest for the least delay of the job, since the visits may have asked them a moment ago.
+        command ended. The hosts rest as in `give_back`, since the visits may have asked them a moment ago.
         """
         rules = self.politeness
         taken = int(self._store.run("takeback", workers, rules.max_retries, int(counts), delay_ms(0, rules)))
@@ -257,8 +258,7 @@ class LeaseQueue(ABC):
         rules = self.politeness_of(lease.url)
         return next_step(outcome, rules, attempt=lease.attempt, host_failures=lease.host_failures)
 
-    def _end(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> LeaseEnding:
-        ended = self._ended(lease, step, outcome, counts=counts)
+    def _end(self, ended: EndedVisit) -> LeaseEnding:
         return LeaseEnding(self._store.run("finish", ended.packed())[0].decode())
 
     def _ended(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> EndedVisit:
@@ -274,6 +274,7 @@ class LeaseQueue(ABC):
             url_wait_ms=step.url_wait_ms,
             host_wait_ms=step.host_wait_ms,
             host_failed=step.host_failed,
+            own_delay_ms=self._own_delay_ms(rules, outcome),
             is_try=counts,
             most_failures=rules.host_failures,
             session_budget=rules.session_budget,
@@ -287,6 +288,13 @@ class LeaseQueue(ABC):
             spender=self._spender(lease),
             duration_ms=outcome.duration_ms,
         )
+
+    def _own_delay_ms(self, rules: Politeness, outcome: VisitOutcome) -> int:
+        """Return the least delay of a host after a visit; 0 when it is as long as that of the job."""
+        if rules is self.politeness and not outcome.crawl_delay_seconds:
+            return 0
+        least = delay_ms(0, rules, outcome.crawl_delay_seconds)
+        return least if least > delay_ms(0, self.politeness) else 0
 
     def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:
         """Return the history of a URL that is to be visited again; None for any other URL."""

@@ -122,6 +122,10 @@ class EndedVisit:
     url_wait_ms: int = 0
     host_wait_ms: int = 0
     host_failed: bool = False
+    own_delay_ms: int = 0
+    """The least delay of the host, when robots.txt or a sheet asks for a longer one than the job."""
+    is_broken_off: bool = False
+    """True for a visit that was given back. The host rests for its own delay, as after a whole visit."""
     is_try: bool = True
     """False for a visit that was given back without a fault of the URL."""
     most_failures: int = 1

@@ -181,6 +181,12 @@ local function host_state(host)
   return due, tonumber(found[3] or 0), tonumber(found[4] or 0), leased
 end
 
+-- Return the delay in ms that robots.txt or a sheet asked for at the last visit of a host, and 0 when the delay of the job
+-- is as long.
+local function own_delay_of(host)
+  return tonumber(call('HGET', HOSTS .. host, 'p') or 0)
+end
+
 local have_parked = {} -- by job, whether hosts wait for a group
 
 local function is_parked(job, host)
@@ -463,7 +469,7 @@ end
 -- Put a URL back whose lease ended before its visit did. With `counts`, the worker was lost. This was a try, and the URL
 -- goes behind the others of its host, since the URL may have ended the worker. After MAX_LOST lost workers, the next
 -- worker ends the URL without a visit and writes a line to crawl.log. The visit may have asked the host a moment ago. So
--- the host rests for `rest` ms.
+-- the host rests for `rest` ms, or for its own delay when that is longer.
 local function take_back(job, id, max_retries, counts, rest)
   local record, tries, host, score, lost = read_url(job, id)
   if not record then
@@ -473,8 +479,8 @@ local function take_back(job, id, max_retries, counts, rest)
     return fail_damaged(job, id)
   end
   local due = release(job, id, host)
-  if rest > 0 then
-    due = math.max(due, NOW + rest)
+  if rest then
+    due = math.max(due, NOW + math.max(rest, own_delay_of(host)))
     call('HSET', HOSTS .. host, 'd', text(due), 's', NOW_TEXT)
   end
   if counts and tries >= max_retries + MAX_LOST and not job.is_renders then
@@ -518,11 +524,11 @@ local function worked_seconds(job, is_paused)
   return active / 1000
 end
 
--- Take back at most `most` leases that expired before `before`. Return their number. The hosts rest for `rest` ms; leases
--- that expired by themselves began long ago, and need none.
+-- Take back at most `most` leases that expired before `before`. Return their number. The hosts rest as in `take_back`;
+-- those of leases that expired by themselves need no rest, since the visits began long ago, and `rest` is nil.
 local function sweep(job, before, most, max_retries, rest)
   local late = call('ZRANGEBYSCORE', job.leases, '-inf', before, 'LIMIT', 0, most)
-  for _, id in ipairs(late) do take_back(job, id, max_retries, true, rest or 0) end
+  for _, id in ipairs(late) do take_back(job, id, max_retries, true, rest) end
   if #late > 0 then count(job, 'swept', #late) end
   return #late
 end

@@ -43,6 +43,7 @@ local function end_visit(visit, kept, is_seed)
   call_later('HSET', own.lease, 'f:' .. visit.worker, visit.token .. '\n' .. ending)
 
   local due, others, before = host_state(host)
+  if visit.is_broken_off then wait = math.max(wait, own_delay_of(host)) end
   if wait > 0 then due = math.max(due, NOW + wait) end
   local failures = visit.host_failed and before + 1 or ending == 'done' and 0 or before
   call_later('ZREM', own.leases, id)
@@ -51,7 +52,8 @@ local function end_visit(visit, kept, is_seed)
   local of_host = HOSTS .. host
   call('HSET', of_host, 'n', text(math.max(others - 1, 0)), 'd', text(due), 's', NOW_TEXT)
   if failures ~= before then call('HSET', of_host, 'f', failures) end
-  if visit.host_failed then call('HSET', HOSTS .. host, 'e', code) end
+  if visit.host_failed then call('HSET', of_host, 'e', code) end
+  if visit.own_delay_ms then call('HSET', of_host, 'p', visit.own_delay_ms) end
   if wait > DAY_MS then call('PEXPIREAT', HOSTS .. host, due + DAY_MS) end
 
   if bytes > 0 then

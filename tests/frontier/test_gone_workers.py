@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from support.stores.real_frontier import PATIENT, Bench
 
 from archive.settings import FrontierSettings
@@ -51,6 +52,31 @@ def test_a_host_rests_after_the_leases_of_a_gone_worker_were_taken_back(bench: B
     bench.make_due("a.example", "b.example")
     assert {leased(frontier, f"w{number}").host for number in range(2)} == {"a.example", "b.example"}
     frontier.close()
+
+
+@pytest.mark.parametrize("sheet", ["", "example.org min_delay_seconds=60"], ids=["Crawl-delay", "a sheet"])
+@pytest.mark.parametrize("broken_off", ["taken back", "swept", "given back"])
+def test_a_host_rests_for_its_own_delay_after_a_visit_was_broken_off(
+    bench: Bench, links: Links, leased: Claim, broken_off: str, sheet: str
+) -> None:
+    """The delay is known from the visit before."""
+    asked = None if sheet else 60.0
+    frontier = bench.frontier(profile=Profile(sheets=(sheet,) if sheet else ()))
+    seed = leased(frontier)
+    frontier.add(links("http://example.org/next"), seed)
+    frontier.finish(seed, VisitOutcome(200, crawl_delay_seconds=asked))
+    bench.make_due("example.org")
+    lease = leased(frontier, "worker-0")
+    match broken_off:
+        case "taken back":
+            frontier.take_back("worker-", counts=False)
+        case "swept":
+            frontier.sweep(all_leases=True)
+        case _:
+            frontier.give_back(lease, "stopping", counts=False)
+    assert isinstance(frontier.claim("w"), Pause)
+    bench.make_due("example.org")
+    assert leased(frontier).url == "http://example.org/next"
 
 
 def test_a_host_is_free_for_other_jobs_as_soon_as_a_lease_is_taken_back(bench: Bench, leased: Claim) -> None:
