@@ -13,7 +13,7 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import batched, chain
 from pathlib import Path
 from typing import Any, Final
@@ -71,6 +71,10 @@ class RunState:
     """One line for each thing that is missing, as in the summary."""
     allow_private: bool = False
     """The last attempt fetched from private addresses, too (`--allow-private`)."""
+    resolve: Mapping[str, str] = field(default_factory=dict)
+    """The addresses that the last attempt used instead of DNS (`--resolve`)."""
+    upstream_ca: str = ""
+    """The file of further authorities that the last attempt trusted (`--upstream-ca`)."""
 
     def can_resume(self, limits: Mapping[str, float]) -> bool:
         """Return whether the run can be resumed: it was cut off, or ended by limits that have been raised since."""

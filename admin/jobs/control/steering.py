@@ -108,11 +108,15 @@ class FoundJob:
     def command(self) -> str:
         """Return the command line that resumes the job."""
         assert self.run is not None
-        state, folder = self.run.state, self.run.folder
+        state, folder, proxy = self.run.state, self.run.folder, self.settings.proxy
         options = ["--home", self.settings.home, "--collection", state.collection, "--job", state.job]
         options += ["--seeds-file", folder / SEEDS_FILE, "--profile", folder / PROFILE_FILE]
-        if state.allow_private and not self.settings.proxy.allow_private:
+        if state.allow_private and not proxy.allow_private:
             options.append("--allow-private")
+        for name, address in state.resolve.items() if state.resolve != proxy.resolve else ():
+            options += ["--resolve", f"{name}={address}"]
+        if state.upstream_ca not in ("", proxy.upstream_ca):
+            options += ["--upstream-ca", state.upstream_ca]
         return f"`{command('crawl')} {shlex.join(map(str, options))}`"
 
 

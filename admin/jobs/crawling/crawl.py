@@ -113,6 +113,7 @@ class Crawl:
 
     def _attempt(self, run: Run) -> Summary:
         meter = Meter(run.state.name, run.crawl_log, JobTally())
+        authorities = self._settings.proxy.upstream_ca
         try:
             addresses = self._fleet.start()
             self._log_in(addresses)
@@ -126,6 +127,8 @@ class Crawl:
                 ended="",
                 missing=(),
                 allow_private=self._settings.proxy.allow_private,
+                resolve=self._settings.proxy.resolve,
+                upstream_ca=os.path.abspath(authorities) if authorities else "",
             )
             actions = ActionFolder(run.folder, frontier, self._display.note)
             actions.prepare()

@@ -17,6 +17,7 @@ import click
 import pytest
 from click.testing import CliRunner
 from support.origins.chain_site import ChainSite
+from support.origins.raw_origin import certificate_authority
 from support.processes.ghostfleet_command import Command
 from support.processes.memory import growth
 from support.processes.python_code import PLACES, code_command
@@ -217,7 +218,9 @@ def test_a_job_whose_redis_was_lost_is_rebuilt_and_goes_on(home: Path, site: Cha
 
 def test_a_rebuild_without_pages_says_what_is_unknown(home: Path, site: ChainSite, tmp_path: Path) -> None:
     site.hold("/1")
-    with _crawl(home, site.url) as crawl:
+    authorities = tmp_path / "authorities.pem"
+    certificate_authority().cert_pem.write_to_path(str(authorities))
+    with _crawl(home, site.url, "--resolve", "a.example=127.0.0.1:81", "--upstream-ca", str(authorities)) as crawl:
         until(lambda: "/1" in site.asked, what="a request for /1", within=60)
         assert CliRunner().invoke(job, ["stop", JOB, "--home", str(home)]).exit_code == 0
         site.let_go("/1")
@@ -240,7 +243,8 @@ def test_a_rebuild_without_pages_says_what_is_unknown(home: Path, site: ChainSit
     assert lines[3] == "damaged        1 line of the logs can't be read"
     assert "--revisit-pages" in lines[4]
     assert "`ghostfleet crawl" in lines[5]
-    assert "--allow-private" in lines[5], "the crawl was started with it"
+    for option in ("--allow-private", "--resolve a.example=127.0.0.1:81", f"--upstream-ca {authorities}"):
+        assert option in lines[5], "the crawl was started with it"
     found = _rows(_done(home, "search", ".", "--job", JOB, "--json"))
     assert {each["url"].removeprefix(site.url): each["state"] for each in found} == {
         "late": "queued", "referrer": "queued", "forbidden": "excluded", "wrong": "failed",
