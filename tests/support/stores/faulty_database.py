@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import psycopg
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 
@@ -21,6 +22,7 @@ from admin.models.database import Database
 from admin.models.transaction import Actor, Transaction
 from archive.dates import Micros
 from archive.settings.load import Settings
+from support.processes.waiting import until
 
 
 class Killed(BaseException):
@@ -57,15 +59,30 @@ class FaultyDatabase(Database):
         self.fault: Fault | None = None
         self._point = 0
         self._lock = threading.Lock()
+        self._backends: list[int] = []
+        """Process ids of the server's ends of the connections to PostgreSQL."""
         self._interleaves = self.engine.dialect.name != "sqlite"
         """Whether others can write while a transaction of this process is open."""
         event.listen(self.engine, "connect", _without_disk)
+        event.listen(self.engine, "connect", self._note_backend)
         event.listen(self.engine, "before_cursor_execute", self._at_statement)
         event.listen(self.engine, "commit", lambda _: self._pass(is_open=True))
 
     def suffer(self, fault: Fault | None) -> None:
         """Let this happen in the next piece of work, and count its points from 0."""
         self.fault, self._point = fault, 0
+
+    def close(self) -> None:
+        """Close all connections. After a kill, wait until the server has ended them and their locks are free."""
+        super().close()
+        if self.is_dead and self._backends:
+            url = self.engine.url.set(drivername="postgresql", database="postgres")
+            with psycopg.connect(url.render_as_string(hide_password=False), autocommit=True) as connection:
+                until(lambda: not _running(connection, self._backends), what="the connections of a dead process to end")
+
+    def _note_backend(self, connection: Any, _: Any) -> None:
+        if hasattr(connection, "pgconn"):
+            self._backends.append(connection.info.backend_pid)
 
     @contextmanager
     def transaction(self, actor: Actor) -> Iterator[Transaction]:
@@ -110,6 +127,12 @@ class FaultyDatabase(Database):
         if fault.ill is Ill.AWAY:
             raise OperationalError("", None, Exception("the database is gone"))
         fault.other()
+
+
+def _running(connection: psycopg.Connection, backends: list[int]) -> bool:
+    """Whether the server still has one of these processes."""
+    query = "SELECT 1 FROM pg_stat_activity WHERE pid = ANY(%s) LIMIT 1"
+    return connection.execute(query, (backends,)).fetchone() is not None
 
 
 def _without_disk(connection: Any, _: Any) -> None:
