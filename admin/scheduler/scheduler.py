@@ -251,8 +251,12 @@ class Scheduler:
             renew(self._lease.renew)
 
     def _unless_away(self, work: Callable[[], object]) -> None:
-        """Do the work; when the database is away, say so once, and say when it is back."""
-        state = self._state
+        """Do the work; when the database is away, say so once, and say when it is back.
+
+        The lease is renewed by a thread of its own. Work that began before the other thread met the database away does
+        not show that the database is back.
+        """
+        state, begun = self._state, time.monotonic()
         try:
             work()
         except DatabaseRefused as error:
@@ -262,7 +266,7 @@ class Scheduler:
         except FenceLost as error:
             _LOG.warning("another scheduler has taken over: %s", error)
         else:
-            if state.away_since is not None:
+            if state.away_since is not None and state.away_since < begun:
                 _LOG.warning("the database is back after %.0f s", time.monotonic() - state.away_since)
                 state.away_since = None
 

@@ -261,6 +261,22 @@ def test_drafts_of_an_interrupted_run_are_undone_and_the_run_is_generated_again(
     assert "7 jobs of interrupted runs were removed" in caplog.text
 
 
+def test_work_that_began_before_the_database_was_away_does_not_bring_word_of_its_return(
+    sqlite_world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The lease is renewed by a thread beside the looks."""
+    scheduler = Scheduler(sqlite_world.database, sqlite_world.settings)
+
+    def renew() -> None:
+        raise DatabaseRefused("gone")
+
+    scheduler._unless_away(lambda: scheduler._unless_away(renew))
+    assert "the database is back after" not in caplog.text
+    scheduler._unless_away(lambda: None)
+    assert "the database is back after" in caplog.text
+    scheduler.close()
+
+
 def test_a_database_that_is_away_for_a_while_is_told_of_once_and_nothing_is_doubled(
     sqlite_world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, clock: MovableClock
 ) -> None:
