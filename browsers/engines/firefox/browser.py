@@ -111,7 +111,7 @@ class FirefoxEngine(RunningBrowser):
             if connection is not None:
                 connection.close()
             await process.end()
-            raise start_failure(executable, process.said(), folder) from error
+            raise start_failure(executable, f"{process.said()}\n{error}", folder) from error
         log.info("Firefox %s started, process %d", started.version, started.pid)
         return started
 

@@ -75,7 +75,7 @@ class FirefoxProcess(BrowserProcess):
                 told = json.loads(file.read_text("utf-8"))
                 return str(told["ws_host"]), int(told["ws_port"])
             if self.has_ended:
-                raise OSError("Firefox has ended")
+                raise OSError(f"it ended with {await self.ending()}")
             await asyncio.sleep(_TICK)
 
     async def end(self) -> None:
