@@ -35,10 +35,15 @@ def server() -> Iterator[PostgresServer]:
 
 
 def test_postgresql_that_is_stopped_and_started_again(
-    server: PostgresServer, clock: MovableClock, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    server: PostgresServer,
+    clock: MovableClock,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    request: pytest.FixtureRequest,
 ) -> None:
     settings = settings_with(period_seconds=0.1, lease_seconds=1)
     database = Database(server.url("away"), clock, settings)
+    request.addfinalizer(database.close)
     database.check()
     world = World(database, settings)
     world.schedule()
@@ -73,10 +78,12 @@ def test_postgresql_that_is_stopped_and_started_again(
         finally:
             stop.set()
             scheduler.join(60)
-    assert caplog.text.count("goes on when the database is back") == 1
+    # The server ends one connection after the other, so that one may serve a moment after another was closed.
+    told = caplog.text.count("goes on when the database is back")
+    assert 1 <= told <= 2
+    assert caplog.text.count("the database is back after") == told
     assert [each.run_number for each in world.jobs(harvest)] == [0, 1], "both dates in one run, none doubled"
     assert world.row(harvest).next_run == START - HOUR // 60 + 3 * HOUR
-    database.close()
 
 
 def test_sqlite_that_somebody_has_locked(
