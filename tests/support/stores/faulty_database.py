@@ -130,7 +130,7 @@ class FaultyDatabase(Database):
 
 
 def _running(connection: psycopg.Connection, backends: list[int]) -> bool:
-    """Whether the server still has one of these processes."""
+    """Return whether the server still has one of these processes."""
     query = "SELECT 1 FROM pg_stat_activity WHERE pid = ANY(%s) LIMIT 1"
     return connection.execute(query, (backends,)).fetchone() is not None
 
