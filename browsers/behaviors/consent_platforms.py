@@ -1,26 +1,27 @@
 """Consent platforms are known by the rules of autoconsent, which DuckDuckGo maintains (`autoconsent/`, MPL-2.0).
 
-The library runs in a world of its own in each frame. It asks for code to be run in the world of the page, and says
-which platform it has found.
+A cheap look comes first: most documents have no sign of any platform, and the library takes more CPU time than a small
+page. In a frame with a sign, the library runs in a world of its own. It asks for code to be run in the world of the
+page, and says which platform it has found.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
 from browsers.behaviors.page_access import Clock, PageAccess
-from browsers.behaviors.page_tools import FRAME_SECONDS, ToolFailed, evaluated, in_all
+from browsers.behaviors.page_tools import FRAME_SECONDS, ToolFailed, call, evaluated, in_all
 from browsers.engines.interface import Frame, World
 
 _FOLDER: Final = Path(__file__).with_name("autoconsent")
-_POLL_SECONDS: Final = 0.05
+_READ_MS: Final = 250
+"""A document without a new message answers after this time, so that the clock is looked at."""
 _SEARCH_SECONDS: Final = 3.0
 """Time for the first look at a document."""
 _WINDOW_SECONDS: Final = 1.0
@@ -41,13 +42,41 @@ _BEGIN: Final = """
   const messages = globalThis.autoconsentMessages = [];
   globalThis.autoconsentSendMessage = async ({type, cmp, result, id, code, state}) => {
     messages.push([type, cmp ?? '', result ?? null, id ?? '', code ?? '', state?.lifecycle ?? '']);
+    messages.hasCome?.();
   };
   %s
   ;autoconsentReceiveMessage({type: 'initResp', rules: {autoconsent: [...%s, ...rules]}, config});
   return true;
 }
 """
-_READ: Final = "() => globalThis.autoconsentMessages?.splice(0) ?? null"
+_READ: Final = """
+async ([milliseconds]) => {
+  const messages = globalThis.autoconsentMessages;
+  if (messages && !messages.length) {
+    await new Promise(resolve => { messages.hasCome = resolve; setTimeout(resolve, milliseconds); });
+  }
+  return messages?.splice(0) ?? null;
+}
+"""
+_BUILT_IN: Final = {
+    "TrustArc-top": "#truste-show-consent, #truste-consent-track",
+    "consentmanager.net": "#cmpbox",
+    "Evidon": "#_evidon_banner",
+    "Onetrust": "#onetrust-banner-sdk, #onetrust-pc-sdk",
+    "Klaro": ".klaro > .cookie-modal, .klaro > .cookie-notice",
+    "Uniconsent": ".unic .unic-box, .unic .unic-bar, .unic .unic-modal",
+    "Conversant": ".cmp-root .cmp-receptacle",
+    "tiktok.com": "tiktok-cookie-banner",
+    "tumblr-com": "#cmp-app-container",
+    "Admiral": "div > div[class*=Card] > div[class*=Frame] > div[class*=Pills] > button[class*=Pills__StyledPill]",
+}
+"""CSS selectors of the platforms that the library knows without rules."""
+_GLOBALS: Final = ("Cookiebot", "__cmp", "GDPR_LC")
+"""Variables of platforms that are known by no selector alone: Cookiebot, consentmanager.net, gdpr-legal-cookie."""
+_TEXTS: Final = ("Your Privacy", "VRM", "Admiral")
+"""A notice of Admiral has all of these."""
+_FRAME_URL: Final = re.compile(r"[?&](message_id|requestUUID|consentUUID)=|//ccpa-pm\.sp-prod\.net/")
+"""Sourcepoint is known by the URL of its frame."""
 _ANSWER: Final = "([id, result]) => { autoconsentReceiveMessage({type: 'evalResp', id, result}) }"
 
 
@@ -67,11 +96,21 @@ class PlatformAnswer:
 
 async def agree_by_rules(page: PageAccess) -> PlatformAnswer | None:
     """Let the rules agree in all frames. Return the first answer; None when no platform is known. Raises EngineLost."""
-    frames = page.frames()
+    looks = await in_all(page.frames(), _may_have_platform, page.patience.drop)
+    frames = [frame for frame, has_sign in looks if has_sign]
     for _, answer in await in_all(frames, partial(_agree, clock=page.clock), page.patience.drop):
         if isinstance(answer, PlatformAnswer):
             return answer
     return None
+
+
+async def _may_have_platform(frame: Frame) -> bool:
+    """Return whether a frame shows a sign of a platform. Raises ToolFailed and EngineLost."""
+    if _FRAME_URL.search(frame.url) or any(_runs_in(rule, is_main=frame.is_main) for rule in _rules_of_site(frame.url)):
+        return True
+    if frame.is_main:
+        return bool(await call(frame, "hasSign", signs(is_main=True), _GLOBALS, _TEXTS))
+    return bool(await call(frame, "hasSign", signs(is_main=False), (), ()))
 
 
 async def _agree(frame: Frame, clock: Clock) -> PlatformAnswer | None:
@@ -81,7 +120,7 @@ async def _agree(frame: Frame, clock: Clock) -> PlatformAnswer | None:
     found, window, end, count = "", "", Clock(min(_SEARCH_SECONDS, clock.left)), 0
     while not (end.is_up or clock.is_up) and count < _MOST_MESSAGES:
         try:
-            messages = await _evaluate(frame, _READ, [])
+            messages = await _evaluate(frame, _READ, [_READ_MS])
         except ToolFailed:
             if window:  # the page loads itself again after the answer
                 return PlatformAnswer(window)
@@ -102,7 +141,6 @@ async def _agree(frame: Frame, clock: Clock) -> PlatformAnswer | None:
                 return PlatformAnswer(window or platform, is_done=kind == "autoconsentDone" or result is True)
             elif state == "nothingDetected":
                 return None
-        await asyncio.sleep(_POLL_SECONDS)
     return PlatformAnswer(window) if window else None
 
 
@@ -117,6 +155,33 @@ async def _answer(frame: Frame, number: str, code: str) -> None:
 
 async def _evaluate(frame: Frame, function: str, values: list[Any], world: World = World.ISOLATED) -> Any:
     return await evaluated(frame, function, values, world, FRAME_SECONDS)
+
+
+@cache
+def signs(*, is_main: bool) -> Sequence[str]:
+    """Return selectors, one of which a document has when a platform is known in it that has no rule for its site.
+
+    The main frame has other platforms than the frames in it.
+    """
+    found = list(_BUILT_IN.values()) if is_main else []
+    for rule in _rules()[0]:
+        if _runs_in(rule, is_main=is_main):
+            found += next(filter(None, map(_selectors, rule["detectCmp"])), ())
+    return tuple(dict.fromkeys(found))
+
+
+def _selectors(step: Mapping[str, Any]) -> list[str]:
+    """Return the selectors of a step of a rule, one of which a document has when the step succeeds."""
+    if "any" in step:
+        return [selector for each in step["any"] for selector in _selectors(each)]
+    chosen = step.get("exists") or step.get("visible") or []
+    return [chosen] if isinstance(chosen, str) else list(chosen[:1])
+
+
+def _runs_in(rule: Mapping[str, Any], *, is_main: bool) -> bool:
+    """Return whether a rule holds for the main frame of a page, or for the frames in it."""
+    context = rule.get("runContext", {})
+    return bool(context.get("main", True) if is_main else context.get("frame", False))
 
 
 @cache

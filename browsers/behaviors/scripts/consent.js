@@ -47,6 +47,19 @@ tools => {
     return '';
   };
 
+  const has = selector => {
+    try {
+      return selector.startsWith('xpath/')
+        ? document.evaluate(selector.slice(6), document, null, XPathResult.BOOLEAN_TYPE).booleanValue
+        : document.querySelector(selector) !== null;
+    } catch { return false; }
+  };
+
+  /* Return whether the document has one of these selectors, one of these variables or all of these texts. */
+  tools.hasSign = (selectors, globals, texts) => selectors.some(has)
+    || globals.some(name => typeof window[name] !== 'undefined')
+    || texts.length > 0 && texts.every(text => document.body?.textContent.includes(text));
+
   const isWall = element => {
     for (let node = element, i = 0; node && i < 12; i++, node = tools.parent(node)) {
       if (node === document.body || node === document.documentElement) return false;
