@@ -75,6 +75,8 @@ class RunState:
     """The addresses that the last attempt used instead of DNS (`--resolve`)."""
     upstream_ca: str = ""
     """The file of further authorities that the last attempt trusted (`--upstream-ca`)."""
+    settings_file: str = ""
+    """The further settings file of the last attempt (`--settings`)."""
 
     def can_resume(self, limits: Mapping[str, float]) -> bool:
         """Return whether the run can be resumed: it was cut off, or ended by limits that have been raised since."""

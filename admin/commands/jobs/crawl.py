@@ -154,7 +154,7 @@ def crawl(seeds: tuple[str, ...], home: Path | None, settings_file: Path | None,
     settings = load_settings(home, settings_file, _as_settings(flags))
     definition = _definition(seeds, flags, settings)
     _check_hook(flags["on_end_url"])
-    summary, hurried = _run(settings, definition, as_json)
+    summary, hurried = _run(settings, settings_file, definition, as_json)
     if summary is None:
         click.echo("ghostfleet: interrupted before the crawl began", err=True)
         return INTERRUPTED
@@ -165,7 +165,9 @@ def crawl(seeds: tuple[str, ...], home: Path | None, settings_file: Path | None,
     return INTERRUPTED if hurried else summary.exit_code or (0 if is_packaged else JOB_FAILED)
 
 
-def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Summary | None, bool]:
+def _run(
+    settings: Settings, settings_file: Path | None, definition: Definition, as_json: bool
+) -> tuple[Summary | None, bool]:
     """Return the job's summary, or None when a signal came before the crawl began; and whether a second signal came.
 
     Raises InputError for faults that are expected.
@@ -183,7 +185,7 @@ def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Sum
     with Interrupts() as interrupts:
         display = display_for(sys.stdout, as_json=as_json)
         try:
-            summary = Crawl(settings, definition, display, interrupts).run()
+            summary = Crawl(settings, definition, display, interrupts, settings_file=settings_file).run()
         except StartInterrupted:
             return None, True
         except (PortError, HomeError, StartError, RunError, JobError, FrontierUnavailable) as error:

@@ -111,6 +111,8 @@ class FoundJob:
         state, folder, proxy = self.run.state, self.run.folder, self.settings.proxy
         options = ["--home", self.settings.home, "--collection", state.collection, "--job", state.job]
         options += ["--seeds-file", folder / SEEDS_FILE, "--profile", folder / PROFILE_FILE]
+        if state.settings_file:
+            options += ["--settings", state.settings_file]
         if state.allow_private and not proxy.allow_private:
             options.append("--allow-private")
         for name, address in state.resolve.items() if state.resolve != proxy.resolve else ():

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from admin.fleet import home_folder, logs
@@ -71,18 +72,20 @@ class Crawl:
         display: Display,
         interrupts: Interrupts,
         *,
+        settings_file: Path | None = None,
         begun: Callable[[Run], None] = lambda _: None,
         is_supervised: bool = False,
         fds: tuple[int, ...] = (),
     ) -> None:
         """Start nothing yet. `begun` is called with the run before a process is started. All children inherit `fds`.
 
-        A supervised crawl is the child of a process that keeps its log. It is never resumed, so its frontier is
-        dropped at its end, however it ended.
+        `settings_file` is noted for the command that resumes the run. A supervised crawl is the child of a process that
+        keeps its log. It is never resumed, so its frontier is dropped at its end, however it ended.
         """
         self._begun = begun
         self._is_supervised = is_supervised
         self._settings = single_machine_settings(settings)
+        self._settings_file = settings_file
         self._definition = definition
         self._display = display
         self._interrupts = interrupts
@@ -129,6 +132,7 @@ class Crawl:
                 allow_private=self._settings.proxy.allow_private,
                 resolve=self._settings.proxy.resolve,
                 upstream_ca=os.path.abspath(authorities) if authorities else "",
+                settings_file=os.path.abspath(self._settings_file) if self._settings_file else "",
             )
             actions = ActionFolder(run.folder, frontier, self._display.note)
             actions.prepare()

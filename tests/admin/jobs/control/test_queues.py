@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -220,7 +221,10 @@ def test_a_rebuild_without_pages_says_what_is_unknown(home: Path, site: ChainSit
     site.hold("/1")
     authorities = tmp_path / "authorities.pem"
     certificate_authority().cert_pem.write_to_path(str(authorities))
-    with _crawl(home, site.url, "--resolve", "a.example=127.0.0.1:81", "--upstream-ca", str(authorities)) as crawl:
+    further = tmp_path / "further.toml"
+    further.write_text("[logs]\nlinks = true\n")
+    reaching = ("--resolve", "a.example=127.0.0.1:81", "--upstream-ca", str(authorities))
+    with _crawl(home, site.url, *reaching, "--settings", str(further)) as crawl:
         until(lambda: "/1" in site.asked, what="a request for /1", within=60)
         assert CliRunner().invoke(job, ["stop", JOB, "--home", str(home)]).exit_code == 0
         site.let_go("/1")
@@ -243,7 +247,7 @@ def test_a_rebuild_without_pages_says_what_is_unknown(home: Path, site: ChainSit
     assert lines[3] == "damaged        1 line of the logs can't be read"
     assert "--revisit-pages" in lines[4]
     assert "`ghostfleet crawl" in lines[5]
-    for option in ("--allow-private", "--resolve a.example=127.0.0.1:81", f"--upstream-ca {authorities}"):
+    for option in ("--allow-private", shlex.join(reaching[:2]), shlex.join(reaching[2:]), f"--settings {further}"):
         assert option in lines[5], "the crawl was started with it"
     found = _rows(_done(home, "search", ".", "--job", JOB, "--json"))
     assert {each["url"].removeprefix(site.url): each["state"] for each in found} == {
