@@ -222,7 +222,7 @@ def test_a_rebuild_without_pages_says_what_is_unknown(home: Path, site: ChainSit
     authorities = tmp_path / "authorities.pem"
     certificate_authority().cert_pem.write_to_path(str(authorities))
     further = tmp_path / "further.toml"
-    further.write_text("[logs]\nlinks = true\n")
+    further.write_text('[logs]\nlinks = "on"\n')
     reaching = ("--resolve", "a.example=127.0.0.1:81", "--upstream-ca", str(authorities))
     with _crawl(home, site.url, *reaching, "--settings", str(further)) as crawl:
         until(lambda: "/1" in site.asked, what="a request for /1", within=60)
