@@ -158,8 +158,17 @@ class LeaseQueue(ABC):
 
     def renew(self, lease: Lease) -> bool:
         """Extend a lease to its full time from now. Return False when the lease is over."""
+        return self._renew(lease)
+
+    def note_delay(self, lease: Lease, crawl_delay_seconds: float | None) -> None:
+        """Keep the delay of a host before the first visit ends. It holds after a visit that is broken off."""
+        own_ms = self._own_delay_ms(self.politeness_of(lease.url), crawl_delay_seconds)
+        if own_ms:
+            self._renew(lease, own_ms)
+
+    def _renew(self, lease: Lease, *own_delay_ms: int) -> bool:
         lease_ms = round(self._settings.lease_seconds * 1000)
-        return bool(self._store.run("renew", lease.id, lease.token, lease.worker, lease_ms, lease.host))
+        return bool(self._store.run("renew", lease.id, lease.token, lease.worker, lease_ms, lease.host, *own_delay_ms))
 
     def sweep(self, *, all_leases: bool = False) -> int:
         """Take back the expired leases, or some of all leases, and return their number. `claim` does the former."""
@@ -274,7 +283,7 @@ class LeaseQueue(ABC):
             url_wait_ms=step.url_wait_ms,
             host_wait_ms=step.host_wait_ms,
             host_failed=step.host_failed,
-            own_delay_ms=self._own_delay_ms(rules, outcome),
+            own_delay_ms=self._own_delay_ms(rules, outcome.crawl_delay_seconds),
             is_try=counts,
             most_failures=rules.host_failures,
             session_budget=rules.session_budget,
@@ -289,11 +298,11 @@ class LeaseQueue(ABC):
             duration_ms=outcome.duration_ms,
         )
 
-    def _own_delay_ms(self, rules: Politeness, outcome: VisitOutcome) -> int:
+    def _own_delay_ms(self, rules: Politeness, crawl_delay_seconds: float | None) -> int:
         """Return the least delay of a host after a visit; 0 when it is as long as that of the job."""
-        if rules is self.politeness and not outcome.crawl_delay_seconds:
+        if rules is self.politeness and not crawl_delay_seconds:
             return 0
-        least = delay_ms(0, rules, outcome.crawl_delay_seconds)
+        least = delay_ms(0, rules, crawl_delay_seconds)
         return least if least > delay_ms(0, self.politeness) else 0
 
     def _history_after(self, lease: Lease, ending: LeaseEnding, outcome: VisitOutcome) -> RevisitHistory | None:

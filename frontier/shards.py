@@ -353,6 +353,10 @@ class ShardedQueue(LeaseQueue):
         """Extend a lease to its full time from now. Return False when the lease is over."""
         return self._queue_of(lease).renew(lease)
 
+    def note_delay(self, lease: Lease, crawl_delay_seconds: float | None) -> None:
+        """Keep the delay of a host before the first visit ends. It holds after a visit that is broken off."""
+        self._queue_of(lease).note_delay(lease, crawl_delay_seconds)
+
     def sweep(self, *, all_leases: bool = False) -> int:
         """Take back the expired leases, or some of all leases, and return their number."""
         return sum(queue.sweep(all_leases=all_leases) for queue in self._queues)

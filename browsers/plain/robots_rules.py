@@ -94,6 +94,7 @@ class RobotsRules:
         body = decode(answer.body, answer.headers.get("content-encoding", ""), MAX_BYTES + 1).data
         body = gunzip(body, MAX_BYTES + 1).data
         robots = self._frontier.set_robots(lease.url, answer.status, body)
+        self._frontier.note_delay(lease, robots.crawl_delay(self._user_agent))
         # Targets of its redirects are not marked as seen, since they were not searched for links.
         self._frontier.mark_seen([url])
         candidates = [lease.candidate(address, "M") for address in robots.sitemaps(url)]

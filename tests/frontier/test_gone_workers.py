@@ -79,6 +79,17 @@ def test_a_host_rests_for_its_own_delay_after_a_visit_was_broken_off(
     assert leased(frontier).url == "http://example.org/next"
 
 
+@pytest.mark.parametrize("sheet", ["", "example.org min_delay_seconds=60"], ids=["Crawl-delay", "a sheet"])
+def test_the_delay_of_a_host_is_known_before_its_first_visit_ends(bench: Bench, leased: Claim, sheet: str) -> None:
+    frontier = bench.frontier(profile=Profile(sheets=(sheet,) if sheet else ()))
+    lease = leased(frontier, "worker-0")
+    frontier.note_delay(lease, None if sheet else 60.0)
+    frontier.take_back("worker-", counts=False)
+    assert isinstance(frontier.claim("w"), Pause)
+    frontier.note_delay(lease, 90.0)
+    assert bench.client.hget("gf:{main}:@example.org", "p") == b"60000", "the lease is over"
+
+
 def test_a_host_is_free_for_other_jobs_as_soon_as_a_lease_is_taken_back(bench: Bench, leased: Claim) -> None:
     one, two = bench.frontier(name="one"), bench.frontier("http://example.org/two", name="two")
     leased(one, "worker-0-0")

@@ -16,7 +16,7 @@ from browsers.plain.visitor import PlainVisitor
 from browsers.visit import VisitOrder
 from frontier.definition.job import Job, Profile
 from frontier.definition.scope import Accepted, Rejected
-from frontier.lease import Lease
+from frontier.lease import Lease, Pause
 from frontier.queue import Frontier
 
 AGENT = "Mozilla/5.0 (compatible; ghostfleet/0.1)"
@@ -55,6 +55,16 @@ def test_what_is_disallowed_is_not_visited(case: Case, origin: RawOrigin) -> Non
 
     assert case.decide() == RobotsDecision(-9998, 7)
     assert case.decide(origin.url("/b")) == RobotsDecision(None, 7)
+
+
+def test_a_host_rests_for_its_crawl_delay_after_a_first_visit_that_was_broken_off(
+    case: Case, origin: RawOrigin
+) -> None:
+    origin.script("/robots.txt", document(b"User-agent: *\nCrawl-delay: 60\n", "text/plain"))
+
+    assert case.decide().code is None
+    assert case.frontier.take_back("worker", counts=False) == 1
+    assert isinstance(case.frontier.claim("worker"), Pause)
 
 
 def test_a_sheet_says_for_which_urls_robots_txt_is_ignored(case: Case, origin: RawOrigin) -> None:
