@@ -23,12 +23,15 @@ JOB = "spring"
 
 
 class TimedSite:
-    """A site that notes when each request came, and how many requests of all sites are answered at the same time."""
+    """A site that notes when each request came, and how many requests of all sites are answered at the same time.
+
+    The fourth request of all sites is answered when `goes_on` is set.
+    """
 
     lock = threading.Lock()
 
-    def __init__(self, origin: RawOrigin, times: list[float], going: list[int]) -> None:
-        self._times, self._going = times, going
+    def __init__(self, origin: RawOrigin, times: list[float], going: list[int], goes_on: threading.Event) -> None:
+        self._times, self._going, self._goes_on = times, going, goes_on
         origin.otherwise(self._answer)
         for number in range(3):
             origin.answer(f"/{number}", self._answer)
@@ -37,11 +40,14 @@ class TimedSite:
         with self.lock:
             self._times.append(time.monotonic())
             self._going.append(self._going[-1] + 1)
+            is_held = len(self._times) == 4
         done = threading.Event()
-        threading.Timer(0.05, self._end, (done,)).start()
+        threading.Timer(0.05, self._end, (done, is_held)).start()
         return [Wait(done), page(f"{request[:20]!r} <a href=/1>1</a><a href=/2>2</a>")]
 
-    def _end(self, done: threading.Event) -> None:
+    def _end(self, done: threading.Event, is_held: bool) -> None:
+        if is_held:
+            self._goes_on.wait(100)
         with self.lock:
             self._going.append(self._going[-1] - 1)
         done.set()
@@ -69,18 +75,19 @@ def command(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.timeout(300)
 def test_the_hosts_of_a_platform_are_asked_one_after_another(tmp_path: Path) -> None:
     times: list[float] = []
-    going = [0]
+    going, goes_on = [0], threading.Event()
     home = tmp_path / "home"
     (home / "lists").mkdir(parents=True)
     (home / "lists" / "platform.txt").write_text("# by address\n127.0.7.0/24\n")
     with ExitStack() as sites:
         origins = [sites.enter_context(RawOrigin(f"127.0.7.{number}")) for number in range(1, 4)]
         for origin in origins:
-            TimedSite(origin, times, going)
+            TimedSite(origin, times, going, goes_on)
         profile = 'groups = ["platform list:platform.txt parallel=1 delay=0.3"]\n'
         with crawl(home, profile, *(origin.url("/") for origin in origins)) as run:
-            until(lambda: len(times) > 2, what="three visits", within=100)
+            until(lambda: len(times) > 3, what="four visits", within=100)
             shown = command(home, "job", "groups", JOB, "--json")
+            goes_on.set()
             assert run.ended() == 0, run.stderr
     asked = [visit.path for origin in origins for visit in origin.visits]
     assert len(asked) == 9, asked
@@ -157,8 +164,9 @@ def test_a_continuous_crawl_visits_again_and_goes_on_after_a_stop(tmp_path: Path
         with crawl(home, profile, origin.url("/")) as again:
             until(lambda: visits(home, origin.url("/a")) > known["visits"] + 1, what="further visits", within=100)
             text = command(home, "revisit", "show", origin.url("/"), "--job", JOB).stdout
-            assert "results     new" in text
-            assert "changed" in text
+            assert ", with 1 change; " in text, (
+                "further visits of a slow machine leave it in no list of the last results"
+            )
             assert command(home, "job", "stop", JOB).returncode == 0
             again.ended()
 
