@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -48,6 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start processes of the program by a fork, except in the long form of the tests."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell has started the tests in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     hypothesis_settings.load_profile("slow" if config.getoption("--slow") else "quick")
     if not config.getoption("--slow"):
         fork_server.install()

@@ -112,6 +112,7 @@ def test_a_post_of_wget_and_its_revisits(origin: RawOrigin, home: Path, tmp_path
         assert proxy.get(form).status == 404
 
 
+@pytest.mark.timeout(600)  # py-wacz may have to be installed first
 def test_a_package_of_py_wacz_keeps_its_titles_when_it_is_packaged_again(
     origin: RawOrigin, home: Path, tmp_path: Path
 ) -> None:

@@ -123,6 +123,7 @@ def two_days(settings: Settings) -> Settings:
     return settings
 
 
+@pytest.mark.timeout(600)  # py-wacz may have to be installed first
 def test_a_package_is_valid_for_py_wacz_and_holds_the_same_bytes(kept: Settings, tmp_path: Path) -> None:
     code, result = _wacz(kept.home, "news", "-o", tmp_path / "news.wacz", "--sign-key", tmp_path / "key.pem")
     assert (code, result["missing"], result["captures"]) == (0, [], 11)
@@ -159,6 +160,7 @@ def test_pages_have_the_titles_and_texts_that_a_ghost_kept(kept: Settings, tmp_p
     }
 
 
+@pytest.mark.timeout(600)  # py-wacz may have to be installed first
 def test_seeds_stand_apart_and_the_title_of_a_plain_page_is_read_from_its_record(
     two_days: Settings, tmp_path: Path
 ) -> None:
@@ -185,6 +187,7 @@ def test_seeds_stand_apart_and_the_title_of_a_plain_page_is_read_from_its_record
     assert (other["url"], other["depth"]) == ("http://example.org/a/2", 2)
 
 
+@pytest.mark.timeout(600)  # py-wacz may have to be installed first
 def test_a_job_is_packaged_with_the_originals_of_its_revisits(two_days: Settings, tmp_path: Path) -> None:
     code, result = _wacz(two_days.home, "news", "-o", tmp_path / "news.wacz", "--job", "weekly")
     assert (code, result["captures"], result["originals"], result["warcs"]) == (0, 3, 1, 2)
@@ -195,6 +198,7 @@ def test_a_job_is_packaged_with_the_originals_of_its_revisits(two_days: Settings
         fastwarc_check(path)
 
 
+@pytest.mark.timeout(600)  # py-wacz may have to be installed first
 def test_zstd_files_are_packed_with_gzip_and_no_byte_of_a_record_changes(home: Path, tmp_path: Path) -> None:
     settings = load({"home": str(home), "archive.compression": "zstd"}, environment={})
     fill(settings)
@@ -211,6 +215,7 @@ def test_zstd_files_are_packed_with_gzip_and_no_byte_of_a_record_changes(home: P
     ]
 
 
+@pytest.mark.timeout(600)  # py-wacz may have to be installed first
 def test_files_of_the_storage_and_of_subfolders_are_packaged(kept: Settings, tmp_path: Path) -> None:
     (source,) = kept.archive_dir("news").iterdir()
     (sidecar,) = kept.index_dir("news").iterdir()
@@ -388,6 +393,7 @@ def test_replayweb_page_shows_the_pages_of_a_signed_package(settings: Settings, 
             assert frame.locator("#image").evaluate(width) == 64
 
 
+@pytest.mark.timeout(600)  # py-wacz may have to be installed first
 def test_a_crawl_writes_the_package_of_its_job(garden: GardenSite, home: Path, tmp_path: Path) -> None:
     done = crawl(garden, home, "--limit-pages", "2", "--wacz", "--json")
     summary, made = (json.loads(line) for line in done.stdout.splitlines()[-2:])
