@@ -109,8 +109,8 @@ async def _may_have_platform(frame: Frame) -> bool:
     if _FRAME_URL.search(frame.url) or any(_runs_in(rule, is_main=frame.is_main) for rule in _rules_of_site(frame.url)):
         return True
     if frame.is_main:
-        return bool(await call(frame, "hasSign", signs(is_main=True), _GLOBALS, _TEXTS))
-    return bool(await call(frame, "hasSign", signs(is_main=False), (), ()))
+        return bool(await call(frame, "hasSign", _signs(is_main=True), _GLOBALS, _TEXTS))
+    return bool(await call(frame, "hasSign", _signs(is_main=False), (), ()))
 
 
 async def _agree(frame: Frame, clock: Clock) -> PlatformAnswer | None:
@@ -158,7 +158,7 @@ async def _evaluate(frame: Frame, function: str, values: list[Any], world: World
 
 
 @cache
-def signs(*, is_main: bool) -> Sequence[str]:
+def _signs(*, is_main: bool) -> Sequence[str]:
     """Return selectors, one of which a document has when a platform is known in it that has no rule for its site.
 
     The main frame has other platforms than the frames in it.
