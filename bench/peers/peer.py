@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final, Protocol
 
+from archive.file_lock import locked_folder
 from bench.process import stop
 
 _START_SECONDS: Final = 60.0
@@ -81,14 +82,19 @@ def cache_folder(name: str) -> Path:
 
 
 def install(name: str, *requirements: str) -> Path:
-    """Install these packages into a virtual environment of the peer, and return its `bin` folder."""
+    """Install these packages into a virtual environment of the peer, and return its `bin` folder.
+
+    A second process that wants the same peer waits until the first has installed it. Raises PeerUnavailable.
+    """
     folder = cache_folder(name)
+    folder.mkdir(parents=True, exist_ok=True)
     done = folder / "installed.txt"
     wanted = "\n".join(requirements)
-    if not done.is_file() or done.read_text("utf-8") != wanted:
-        _run([sys.executable, "-m", "venv", "--clear", str(folder)], name)
-        _run([str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", *requirements], name)
-        done.write_text(wanted, "utf-8")
+    with locked_folder(folder):
+        if not done.is_file() or done.read_text("utf-8") != wanted:
+            _run([sys.executable, "-m", "venv", "--clear", str(folder)], name)
+            _run([str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check", *requirements], name)
+            done.write_text(wanted, "utf-8")
     return folder / "bin"
 
 

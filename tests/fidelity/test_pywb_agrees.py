@@ -16,7 +16,7 @@ from support.origins.odd_responses import HEALTHY, RESPONSES, page
 from support.origins.raw_origin import RawOrigin, Send, certificate_authority, response, server_tls
 from support.proxy.running_proxy import Route, RunningProxy, request
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # pywb may have to be installed first
 
 ADDRESS, HOST, BARE_HOST = "127.0.1.84", "www.garden.test", "api.garden.test"
 JSON = "application/json"

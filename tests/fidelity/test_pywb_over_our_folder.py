@@ -38,6 +38,7 @@ def _collection(settings: Settings) -> None:
         Sidecars(settings.home, captures).reconcile("news")
 
 
+@pytest.mark.timeout(600)  # pywb may have to be installed first
 def test_pywb_finds_and_replays_what_is_in_the_folder(settings: Settings, tmp_path: Path) -> None:
     peer = KINDS["pywb"]()
     try:

@@ -16,6 +16,8 @@ from frontier.definition.job import SeenRules
 from frontier.definition.rules.surts import coerced
 from frontier.seen import compared_form
 
+pytestmark = pytest.mark.timeout(600)  # the package may have to be installed first
+
 PROGRAM = "import json, sys, surt\nfor line in sys.stdin: print(json.dumps(surt.surt(json.loads(line))))\n"
 ALL_RULES = SeenRules(lowercase="on", www="on", scheme="on", extra_slashes="on", fix_query="on")
 """With these rules of a profile, the seen test compares nearly what the package makes."""

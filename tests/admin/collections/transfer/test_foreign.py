@@ -135,6 +135,7 @@ def test_a_package_of_py_wacz_keeps_its_titles_when_it_is_packaged_again(
     assert again[origin.url("/second")]["text"] == "linnets"
 
 
+@pytest.mark.timeout(600)  # warcprox may have to be installed first
 def test_a_crawl_through_warcprox(origin: RawOrigin, home: Path, tmp_path: Path) -> None:
     peer = Warcprox()
     try:
