@@ -54,12 +54,14 @@ class ExistingOriginals:
         return answers
 
     def settle(self, settlement: Settlement) -> None:
-        """Settle as `Claims.settle` does. Where homes share the store, also note that the captures' files are in this
-        home.
+        """Settle as `Claims.settle` does. Where homes share the store, first note that the captures' files are in this
+        home: another home that gets an original whose file has no known home keeps the payload whole.
         """
-        self._claims.settle(settlement)
-        if self._homes is not None:
-            self._homes.add(settlement.captures)
+        try:
+            if self._homes is not None:
+                self._homes.add(settlement.captures)
+        finally:
+            self._claims.settle(settlement)  # also after a failure, so that the next call sends these tallies
 
     def is_there(self, collection: str, original: Original) -> bool:
         """Return whether the file of this original is known to exist. Raises DedupUnavailable."""

@@ -16,6 +16,8 @@ from support.stores.redis_server import RedisServer
 
 ADDRESS = "127.0.1.25"
 TWINS = 40
+# A writer that waits longer than these settings allow keeps its payload whole, as it has to.
+PATIENT = {"dedup.wait_seconds": 100, "dedup.claim_seconds": 200, "redis.timeout_seconds": 100}
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def origin() -> Iterator[RawOrigin]:
 
 def test_twins_through_two_processes_give_one_response_each(tmp_path: Path, origin: RawOrigin) -> None:
     """The two processes share one port, so many connections are needed to reach both at once."""
-    with RunningProxy(tmp_path / "home", {"proxy.processes": 2}) as proxy, ThreadPoolExecutor(4) as pool:
+    with RunningProxy(tmp_path / "home", {**PATIENT, "proxy.processes": 2}) as proxy, ThreadPoolExecutor(4) as pool:
         for number in range(TWINS):
             urls = [origin.url(f"/twin-{number}?{copy}") for copy in range(4)]
             replies = list(pool.map(proxy.get, urls))
@@ -47,7 +49,7 @@ def test_twins_through_two_processes_give_one_response_each(tmp_path: Path, orig
 def test_twins_through_two_fleets_of_one_redis_give_one_response_each_and_one_in_each_bucket(
     tmp_path: Path, origin: RawOrigin, server: RedisServer
 ) -> None:
-    settings = {"redis.url": server.url, "dedup.wait_seconds": 100}
+    settings = {**PATIENT, "redis.url": server.url}
     metas = [f'Warcprox-Meta: {{"dedup-buckets": {{{names}}}}}' for names in ('"a": "rw", "b": "rw"', '"b": "rw"')]
     with (
         RunningProxy(tmp_path / "one", settings) as one,

@@ -17,6 +17,7 @@ from support.archive.kept_batches import captures as captures_of
 from support.archive.kept_batches import impatient, url
 from support.archive.kept_warcs import exchange
 from support.archive.warc_reader import Archive
+from support.processes.waiting import until
 from support.stores.redis_server import RedisServer
 
 from archive.capture import Context, Original, Unchanged
@@ -25,7 +26,7 @@ from archive.storage.presence import WarcFiles, home_name
 from archive.storage.upload import Uploader
 from archive.warc.upkeep.repair import repair
 from dedupdb.captures.capture_index import Captures
-from dedupdb.claims.claims import Claims
+from dedupdb.claims.claims import Claims, Settlement
 from dedupdb.claims.existing_originals import ExistingOriginals
 from dedupdb.claims.file_names import files_key
 from dedupdb.claims.index_fallback import IndexFallback
@@ -370,6 +371,40 @@ class TestHomesThatShareAStore:
         assert kinds == ["response", "revisit", "response", "revisit"]
         one.close()
         two.close()
+
+    def test_an_original_is_known_by_another_home_as_soon_as_it_is_stored(
+        self, server: RedisServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The home of a new file was noted only after its first originals, and a twin in between was written whole."""
+        one, two = self.writer(tmp_path / "one", server.url), self.writer(tmp_path / "two", server.url)
+        settle, kinds = one.claims.settle, list[str]()
+
+        def settle_before_the_other_home_asks(settlement: Settlement) -> None:
+            settle(settlement)
+            kinds.append(two.keep("b"))
+
+        monkeypatch.setattr(one.claims, "settle", settle_before_the_other_home_asks)
+        kinds.append(one.keep("a"))
+
+        assert kinds == ["revisit", "response"]
+        one.close()
+        two.close()
+
+    def test_tallies_of_a_moment_without_redis_are_counted_later(self, server: RedisServer, tmp_path: Path) -> None:
+        one = self.writer(tmp_path / "one", server.url)
+        server.stop()
+        kinds = [one.keep("a"), one.keep("b")]
+        server.start()
+
+        def kept_until_the_store_answers() -> bool:
+            kinds.append(one.keep(str(len(kinds))))
+            return kinds[-1] == "revisit"
+
+        until(kept_until_the_store_answers, what="the store to be asked again")
+        tally = one.claims.tally("news", "daily")
+        assert kinds[:2] == ["response", "response"]
+        assert tally["novel_urls"] + tally["duplicate_urls"] == len(kinds)
+        one.close()
 
     def test_a_removed_file_of_its_own_is_forgotten_for_all(self, server: RedisServer, tmp_path: Path) -> None:
         one, two = self.writer(tmp_path / "one", server.url), self.writer(tmp_path / "two", server.url)
