@@ -1,8 +1,9 @@
 """The behaviour `scroll` scrolls the document and the boxes of all frames. A pure function decides when to stop.
 
-One step scrolls by three quarters of the box. The visitor then waits for the requests and timers of this step. A page
-without lazy content takes a tenth of a second for each step, and a slow page gets the time that it needs. On a tall
-page that does not react, one step scrolls through several views, each of which the browser shows.
+One step scrolls by three quarters of the box. The visitor then waits until the browser has drawn the step, and for the
+requests and timers of the step. A page without lazy content takes a tenth of a second for each step, and a slow page
+gets the time that it needs. On a tall page that does not react, one step scrolls through several views, each of which
+the browser shows.
 """
 
 from __future__ import annotations
@@ -267,7 +268,7 @@ class Scrolling:
         if views > 1:
             position = ScrollPosition(**await call(frame, "scrollThrough", views))
         else:
-            position = ScrollPosition(**await call(frame, "scroll", number, is_across, is_back, is_fine))
+            position = ScrollPosition(**await call(frame, "scrollStep", number, is_across, is_back, is_fine))
         self.steps += 1
         quiet = _QUIET_AT_BOTTOM_SECONDS if position.is_bottom and not is_back else _QUIET_SECONDS
         await self._settle(frame, quiet, quiet if number == 0 else _QUIET_SECONDS)

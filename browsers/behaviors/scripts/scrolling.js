@@ -5,6 +5,8 @@ tools => {
   const SMALLEST = 20;
   const MOST_WHEELED = 5;
   const MOST_FRAME_MS = 100;
+  const MOST_DRAW_MS = 1000;
+  const MOST_UNDRAWN = 2;
   const boxes = [];
 
   const overflows = style => /auto|scroll|overlay/.test(style);
@@ -53,11 +55,37 @@ tools => {
     return tools.room();
   };
 
+  const positionOf = (box, isAcross) => isAcross
+    ? {top: Math.abs(box.scrollLeft), view: box.clientWidth, height: box.scrollWidth}
+    : {top: Math.abs(box.scrollTop), view: box.clientHeight, height: box.scrollHeight};
+  const NOWHERE = {top: 0, view: 0, height: 0};
+
+  let undrawn = 0;
+  /* Wait until the browser has drawn the document. Only then it tells listeners of `scroll` and of what comes into view
+     about a step, and on a busy machine this may be long after the step. A document that is not drawn, such as that of
+     a hidden frame, is not waited for again and again. */
+  const drawn = async () => {
+    if (undrawn >= MOST_UNDRAWN || document.hidden || innerWidth === 0 || innerHeight === 0) return;
+    const isDrawn = await Promise.race([
+      new Promise(resolve => requestAnimationFrame(() => tools.page.sleep(0).then(() => resolve(true)))),
+      tools.page.sleep(MOST_DRAW_MS),
+    ]);
+    undrawn = isDrawn ? 0 : undrawn + 1;
+  };
+
+  /* Scroll one step, wait until it is drawn, and return the position. */
+  tools.scrollStep = async (number, isAcross, isBack, isFine) => {
+    tools.scroll(number, isAcross, isBack, isFine);
+    await drawn();
+    const box = number === 0 ? main() : boxes[number - 1];
+    return box && box.isConnected ? positionOf(box, isAcross) : NOWHERE;
+  };
+
   /* Scroll one step, and return the position. Number 0 is the document; `back` is up or to the beginning of a row.
      A fine step is a quarter of the box. */
   tools.scroll = (number, isAcross, isBack, isFine = false) => {
     const box = number === 0 ? main() : boxes[number - 1];
-    if (!box || !box.isConnected) return {top: 0, view: 0, height: 0};
+    if (!box || !box.isConnected) return NOWHERE;
     if (number > 0) {
       const at = box.getBoundingClientRect();
       if (at.bottom < 0 || at.top > innerHeight) box.scrollIntoView({block: 'center', behavior: 'instant'});
@@ -69,8 +97,7 @@ tools => {
     box.scrollBy({top: isAcross ? 0 : length, left: isAcross && before >= 0 ? length : 0, behavior: 'instant'});
     // A row that begins at its right end, such as one of Arabic text, has negative positions.
     if (isAcross && before <= 0 && box.scrollLeft === before) box.scrollBy({left: -length, behavior: 'instant'});
-    return isAcross ? {top: Math.abs(box.scrollLeft), view, height: box.scrollWidth}
-      : {top: Math.abs(box.scrollTop), view, height: box.scrollHeight};
+    return positionOf(box, isAcross);
   };
 
   const shown = () => new Promise(resolve => {
@@ -94,11 +121,12 @@ tools => {
   /* Return the position of the document without scrolling. */
   tools.position = () => ({top: main().scrollTop, view: main().clientHeight, height: main().scrollHeight});
 
-  /* Scroll the document to its beginning in one go, and return the position. */
-  tools.toTop = () => {
+  /* Scroll the document to its beginning in one go, wait until this is drawn, and return the position. */
+  tools.toTop = async () => {
     const box = main();
     if (box.scrollTop === 0) box.scrollTo({top: 1, behavior: 'instant'});
     box.scrollTo({top: 0, behavior: 'instant'});
+    await drawn();
     return tools.position();
   };
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
 from playwright.async_api import Frame as PlaywrightFrame
-from playwright.async_api import Page, async_playwright
-from support.processes.machine_needs import chromium
+from support.browsers.driven_page import DrivenFrame, open_page
 
 from browsers.behaviors import consent_platforms
 from browsers.behaviors.consent_platforms import _agree, _may_have_platform, _rules, _selectors
@@ -67,32 +64,8 @@ async def test_no_code_of_the_rules_runs_when_the_time_is_over() -> None:
     assert frame.asked == 1
 
 
-class _DrivenFrame:
-    """A frame of a real Chromium, as the behaviours see frames."""
-
-    url = "http://a.example/"
-
-    def __init__(self, frame: PlaywrightFrame) -> None:
-        self.is_main = frame.parent_frame is None
-        self._frame = frame
-
-    async def evaluate(self, function: str, values: list[Any], world: World = World.ISOLATED) -> Any:
-        assert world is World.PAGE
-        return await self._frame.evaluate(function, values)
-
-
-@asynccontextmanager
-async def open_page() -> AsyncIterator[Page]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        try:
-            yield await browser.new_page()
-        finally:
-            await browser.close()
-
-
 async def shows_sign(frame: PlaywrightFrame) -> bool:
-    return await _may_have_platform(cast(Frame, _DrivenFrame(frame)))
+    return await _may_have_platform(cast(Frame, DrivenFrame(frame)))
 
 
 @pytest.mark.browser

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from itertools import batched
+from pprint import pformat
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -66,8 +67,9 @@ def test_visits_fetch_what_stands_behind_the_features(
     orders = {name: fleet.order(site.url(f"/{name}.html")) for name in names}
     visits = dict(zip(orders, visited_together(ghost, list(orders.values())), strict=True))
 
-    wrong = {name: lacking(fleet, site, orders[name], visit) for name, visit in visits.items()}
-    assert {name: lacks for name, lacks in wrong.items() if lacks} == {}
+    found = {name: lacking(fleet, site, orders[name], visit) for name, visit in visits.items()}
+    wrong = {name: lacks for name, lacks in found.items() if lacks}
+    assert not wrong, pformat(wrong, width=200)
 
 
 def lacking(fleet: Fleet, site: FeatureSite, order: VisitOrder, visit: Visit) -> dict[str, Any]:
