@@ -24,7 +24,7 @@ def leased(frontier: Frontier) -> Lease:
 @pytest.fixture
 def frontier(redis_url: str) -> Frontier:
     job = Job.of("beat", "beat", ["http://site.test/"])
-    frontier = Frontier(redis_url, job, FrontierSettings(lease_seconds=0.4, min_delay_seconds=0))
+    frontier = Frontier(redis_url, job, FrontierSettings(lease_seconds=2, min_delay_seconds=0))
     frontier.open_job()
     return frontier
 
@@ -38,9 +38,9 @@ def test_a_held_lease_outlives_its_time(frontier: Frontier) -> None:
         beats.release()
         return is_ours
 
-    with LeaseHeartbeat(renew, 0.05) as heartbeat, heartbeat.holding(lease):
+    with LeaseHeartbeat(renew, 0.25) as heartbeat, heartbeat.holding(lease):
         for _ in range(16):
-            assert beats.acquire(timeout=10)
+            assert beats.acquire(timeout=60)
         assert isinstance(frontier.claim("second"), Pause)
         assert frontier.renew(lease)
     frontier.close()

@@ -245,7 +245,7 @@ def test_a_killed_worker_costs_a_second_visit_and_loses_nothing(
         victim.send_signal(signal.SIGKILL)
         victim.wait()
 
-    harvest(settings, fleet, redis_url)
+    harvest(quick(fleet), fleet, redis_url)
 
     never.set()
     assert _asked(origin, "/") == 2

@@ -39,7 +39,7 @@ class _Server:
         folder.mkdir(parents=True)
         for last_try in [False] * _TRIES + [True]:
             self.port = _free_port()
-            self.client = redis.Redis(port=self.port, protocol=2, socket_timeout=10)
+            self.client = redis.Redis(port=self.port, protocol=2, socket_timeout=60)
             try:
                 self.start()
                 return

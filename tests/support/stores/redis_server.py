@@ -57,7 +57,7 @@ class RedisServer:
 
     def client(self) -> redis.Redis:
         """A plain client, to look and to meddle; close it."""
-        return redis.Redis.from_url(self.url, protocol=2, socket_timeout=10)
+        return redis.Redis.from_url(self.url, protocol=2, socket_timeout=60)
 
     def alone(self) -> RedisServer:
         """The server, for tests that change its settings; a cluster of the whole run skips them."""

@@ -70,7 +70,7 @@ def _by_wget(origin: RawOrigin, folder: Path, *options: str) -> Path:
         "-q",
         "-r",
         "--tries=1",
-        "--timeout=10",
+        "--timeout=60",
         "--warc-file",
         str(folder / "crawl"),
         "-P",
@@ -97,7 +97,7 @@ def test_a_post_of_wget_and_its_revisits(origin: RawOrigin, home: Path, tmp_path
     origin.answer("/form", lambda request: (Send(answer(b"sent " + request[:3], b"Content-Type: text/plain")),))
     _by_wget(origin, folder, "--warc-cdx")
     wget = needs.program("wget", "it writes WARC files")
-    quiet = [wget, "-q", "--tries=1", "--timeout=10", "-O", str(tmp_path / "out")]
+    quiet = [wget, "-q", "--tries=1", "--timeout=60", "-O", str(tmp_path / "out")]
     more = ["--warc-file", str(folder / "more"), f"--warc-dedup={folder / 'crawl.cdx'}"]
     subprocess.run([*quiet, *more, "-p", origin.url("/"), origin.url("/second")], timeout=100, check=False)
     sent = ["--warc-file", str(folder / "sent"), "--post-data=q=moss", form]
