@@ -55,37 +55,44 @@ tools => {
     return tools.room();
   };
 
-  const positionOf = (box, isAcross) => isAcross
-    ? {top: Math.abs(box.scrollLeft), view: box.clientWidth, height: box.scrollWidth}
-    : {top: Math.abs(box.scrollTop), view: box.clientHeight, height: box.scrollHeight};
-  const NOWHERE = {top: 0, view: 0, height: 0};
+  /* Return the document, for number 0, or a box; undefined for a box that is no longer in the document. */
+  const boxOf = number => {
+    const box = number === 0 ? main() : boxes[number - 1];
+    return box?.isConnected ? box : undefined;
+  };
+  const positionOf = (number, isAcross) => {
+    const box = boxOf(number);
+    if (!box) return {top: 0, view: 0, height: 0};
+    return isAcross ? {top: Math.abs(box.scrollLeft), view: box.clientWidth, height: box.scrollWidth}
+      : {top: Math.abs(box.scrollTop), view: box.clientHeight, height: box.scrollHeight};
+  };
 
+  /* Wait until the browser has drawn a frame. Return false when this takes longer than `most` milliseconds. */
+  const frame = most => Promise.race([
+    new Promise(resolve => requestAnimationFrame(() => tools.page.sleep(0).then(() => resolve(true)))),
+    tools.page.sleep(most).then(() => false),
+  ]);
   let undrawn = 0;
   /* Wait until the browser has drawn the document. Only then it tells listeners of `scroll` and of what comes into view
      about a step, and on a busy machine this may be long after the step. A document that is not drawn, such as that of
      a hidden frame, is not waited for again and again. */
   const drawn = async () => {
     if (undrawn >= MOST_UNDRAWN || document.hidden || innerWidth === 0 || innerHeight === 0) return;
-    const isDrawn = await Promise.race([
-      new Promise(resolve => requestAnimationFrame(() => tools.page.sleep(0).then(() => resolve(true)))),
-      tools.page.sleep(MOST_DRAW_MS),
-    ]);
-    undrawn = isDrawn ? 0 : undrawn + 1;
+    undrawn = await frame(MOST_DRAW_MS) ? 0 : undrawn + 1;
   };
 
   /* Scroll one step, wait until it is drawn, and return the position. */
   tools.scrollStep = async (number, isAcross, isBack, isFine) => {
     tools.scroll(number, isAcross, isBack, isFine);
     await drawn();
-    const box = number === 0 ? main() : boxes[number - 1];
-    return box && box.isConnected ? positionOf(box, isAcross) : NOWHERE;
+    return positionOf(number, isAcross);
   };
 
   /* Scroll one step, and return the position. Number 0 is the document; `back` is up or to the beginning of a row.
      A fine step is a quarter of the box. */
   tools.scroll = (number, isAcross, isBack, isFine = false) => {
-    const box = number === 0 ? main() : boxes[number - 1];
-    if (!box || !box.isConnected) return NOWHERE;
+    const box = boxOf(number);
+    if (!box) return positionOf(number, isAcross);
     if (number > 0) {
       const at = box.getBoundingClientRect();
       if (at.bottom < 0 || at.top > innerHeight) box.scrollIntoView({block: 'center', behavior: 'instant'});
@@ -97,19 +104,15 @@ tools => {
     box.scrollBy({top: isAcross ? 0 : length, left: isAcross && before >= 0 ? length : 0, behavior: 'instant'});
     // A row that begins at its right end, such as one of Arabic text, has negative positions.
     if (isAcross && before <= 0 && box.scrollLeft === before) box.scrollBy({left: -length, behavior: 'instant'});
-    return positionOf(box, isAcross);
+    return positionOf(number, isAcross);
   };
 
-  const shown = () => new Promise(resolve => {
-    requestAnimationFrame(() => tools.page.sleep(0).then(resolve));
-    tools.page.sleep(MOST_FRAME_MS).then(resolve);
-  });
   /* Scroll the document through several views, and let the browser show each one, until the document reacts. */
   tools.scrollThrough = async most => {
     const before = tools.page.counts();
     let at = tools.scroll(0, false, false);
     for (let i = 1; i < most; i++) {
-      await shown();
+      await frame(MOST_FRAME_MS);
       const now = tools.page.counts();
       const hasReacted = now.changes !== before.changes || now.pending > 0 || main().scrollHeight !== at.height;
       if (hasReacted || at.top + at.view >= at.height - 2) break;
@@ -119,7 +122,7 @@ tools => {
   };
 
   /* Return the position of the document without scrolling. */
-  tools.position = () => ({top: main().scrollTop, view: main().clientHeight, height: main().scrollHeight});
+  tools.position = () => positionOf(0, false);
 
   /* Scroll the document to its beginning in one go, wait until this is drawn, and return the position. */
   tools.toTop = async () => {
