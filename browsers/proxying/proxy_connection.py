@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Final
 
+from archive.http.chunked import ChunkDecoder
+
 MAX_HEAD: Final = 8_388_608
 """Largest number of bytes of a status line and its fields; twice as many as the proxy takes from a site by default."""
 _MAX_INTERIM: Final = 100
 """Largest number of interim answers (1xx) before an answer."""
-_MAX_LINE: Final = 65_536
-"""Largest number of bytes of a line between the pieces of a chunked body."""
 _IDLE_SECONDS: Final = 20.0
 """An idle connection is not used again after this time."""
 _PIECE: Final = 131_072
@@ -27,7 +27,6 @@ _HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
 _STATUS: Final = re.compile(rb"HTTP/(\d)\.(\d) +(\d{3})(?: [^\n]*)?")
 _FIELD: Final = re.compile(r"^([^:\s][^:\n]*?)[ \t]*:[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)$", re.MULTILINE)
 _FOLD: Final = re.compile(r"[ \t]*\r?\n[ \t]+")
-_CHUNK: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 _LENGTH: Final = re.compile(r"(\d{1,18})(?:[ \t]*,[ \t]*\1)*")
 _NO_BODY: Final = frozenset({204, 304})
 _NOT_IN_FIELD: Final = re.compile(r"[\r\n\0]")
@@ -205,7 +204,7 @@ class _Connection:
             if found is None or found[1] != b"1":
                 raise AnswerUnreadable(f"status line {bytes(first[:100])!r}")
             status = int(found[3])
-            if status >= 200:
+            if not 100 <= status < 200:
                 fields = _fields(rest)
                 options = ",".join(value for name, value in fields if name == "connection").lower()
                 stays = found[2] != b"0" and "close" not in options
@@ -223,22 +222,24 @@ class _Connection:
             yield piece
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield a chunked body, without its trailer."""
-        while True:
-            line = self._line()
-            found = _CHUNK.fullmatch(line)
-            if found is None:
-                raise AnswerUnreadable(f"chunk size {line[:100]!r}")
-            if not (size := int(found[1], 16)):
-                break
-            yield from self.exactly(size)
-            if self._line().strip():
-                raise AnswerUnreadable("bytes after a chunk")
-        taken = 0
-        while line := self._line().strip():
-            taken += len(line)
-            if taken > MAX_HEAD:
-                raise AnswerUnreadable("trailer too long")
+        """Yield a chunked body, without its trailer.
+
+        The proxy finds the end of the body with the same decoder. A site could otherwise end a body earlier for the
+        crawler than for the proxy, and the bytes behind that end would be the answer to the next request.
+        """
+        found: list[bytes] = []
+        decoder = ChunkDecoder(lambda piece: found.append(bytes(piece)))
+        while not decoder.done:
+            if not self._buffer:
+                self._read()
+            taken = decoder.feed(bytes(self._buffer))
+            del self._buffer[:taken]
+            yield from found
+            found.clear()
+            if decoder.error:
+                raise AnswerUnreadable(decoder.error)
+            if decoder.framing_length > MAX_HEAD + decoder.payload_length:
+                raise AnswerUnreadable("more framing than payload")
 
     def rest(self) -> Iterator[bytes]:
         """Yield the bytes until the proxy closes the connection."""
@@ -261,17 +262,6 @@ class _Connection:
         lines = bytes(self._buffer[: found.start()])
         del self._buffer[: found.end()]
         return lines
-
-    def _line(self) -> bytes:
-        searched = 0
-        while (end := self._buffer.find(b"\n", searched)) < 0:
-            searched = len(self._buffer)
-            if searched > _MAX_LINE:
-                raise AnswerUnreadable(f"a line of a chunked body has more than {_MAX_LINE} bytes")
-            self._read()
-        line = bytes(self._buffer[: end + 1])
-        del self._buffer[: end + 1]
-        return line
 
     def _read(self) -> None:
         piece = self._piece()

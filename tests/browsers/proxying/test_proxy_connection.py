@@ -50,6 +50,7 @@ def ask(connections: ProxyConnections, proxy: RawOrigin, path: str, seconds: flo
         (b"Content-Length: 0\r\n\r\n", b""),
         (b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n", b"hello"),
         (b"Transfer-Encoding: chunked\r\nContent-Length: 99\r\n\r\n5\r\nhello\r\n0\r\nX: y\r\n\r\n", b"hello"),
+        (b"Transfer-Encoding: chunked\r\n\r\n0000000000000005\r\r\nhello\r\n0\r\n \r\n\r\n", b"hello"),
     ],
 )
 def test_a_body_with_an_end_leaves_the_connection_open(
@@ -87,8 +88,9 @@ def test_answers_without_a_body_and_interim_answers_are_read(proxy: RawOrigin, c
     proxy.script("/204", Send(b"HTTP/1.1 204\r\n\r\n"))
     early = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
     proxy.script("/200", Send(early * 3 + OK + b"Content-Length: 1\r\n\r\nx"))
-    found = [ask(connections, proxy, path) for path in ("/304", "/204", "/200")]
-    assert [(response.status, body) for response, body in found] == [(304, b""), (204, b""), (200, b"x")]
+    proxy.script("/099", Send(b"HTTP/1.1 099 odd\r\nContent-Length: 1\r\n\r\ny"))
+    found = [ask(connections, proxy, path) for path in ("/304", "/204", "/200", "/099")]
+    assert [(response.status, body) for response, body in found] == [(304, b""), (204, b""), (200, b"x"), (99, b"y")]
     assert proxy.connections == 1
 
 
@@ -122,6 +124,7 @@ def test_fields_have_lower_case_names_and_joined_values(proxy: RawOrigin, connec
         OK + b"Transfer-Encoding: gzip\r\n\r\n",
         OK + b"Transfer-Encoding: chunked\r\n\r\nxyz\r\n",
         OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n",
+        OK + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello \r\n0\r\n\r\n",
         OK + b"Transfer-Encoding: chunked\r\n\r\n" + b"1;" + b"x" * 100_000,
     ],
 )
