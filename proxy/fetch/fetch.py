@@ -270,6 +270,8 @@ class Fetch:
             self._complete(None)
         elif self._response_reader.is_cut:
             self._complete("length")
+        elif self._response_reader.misleads_client and self._delivery.is_wanted:
+            self.let_client_go()
         elif self._response_reader.is_wasteful:
             self._line.slow_down()
 

@@ -107,6 +107,15 @@ class ResponseReader:
         return self._reader.framing is not Framing.NONE or not announces_body(self.head)
 
     @property
+    def misleads_client(self) -> bool:
+        """Return whether the client gets malformed chunks.
+
+        Readers disagree about such chunks. A client could find an end of the body in them, and take the next bytes of
+        the origin for the response to its next request, perhaps to another site.
+        """
+        return bool(self._reader.broken) and not self._delivery.wants_payload
+
+    @property
     def is_wasteful(self) -> bool:
         """Return whether it has so much framing that it should be read slowly."""
         return self._reader.is_wasteful

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.origins.odd_responses import OK, page
-from support.origins.raw_origin import RawOrigin, Repeat, Send, Step, response
+from support.origins.raw_origin import Close, RawOrigin, Repeat, Send, Step, Wait, response
 from support.proxy.running_proxy import RunningProxy, crawl_session, request
 
 from proxy.origins.malformed_answers import TOLERATED
@@ -149,6 +149,26 @@ def test_a_body_of_modest_size_in_chunks_of_one_byte_is_recorded_whole(proxy: Ru
     record = proxy.awaited(hostile.url("/modest"), "response")
     assert record.field("WARC-Truncated") is None
     assert record.block == hostile.sent("/modest")
+
+
+@pytest.mark.parametrize("end", [b"5\r\nhello \r\n0\r\n\r\n", b"hello\r\n0\r\n\r\n"], ids=["space", "no-size"])
+def test_bytes_behind_malformed_chunks_are_no_answer_to_the_next_request(
+    proxy: RunningProxy, hostile: RawOrigin, end: bytes
+) -> None:
+    """A client that finds an end of the body in malformed chunks loses its connection, and the record goes on."""
+    path = f"/poison/{len(end)}"
+    left, forged = threading.Event(), response(b"forged")
+    hostile.script(path, Send(CHUNKS + end), Wait(left), Send(forged), Close())
+    with proxy.connect() as client:
+        client.send(f"GET {hostile.url(path)} HTTP/1.1\r\nHost: {hostile.authority}\r\n\r\n".encode())
+        got = client.read_some(1000)
+        while piece := client.read_some(1000):
+            got += piece
+        left.set()
+    assert got.endswith(end)
+    record = proxy.awaited(hostile.url(path), "response")
+    assert record.field("WARC-Truncated") == "disconnect"
+    assert record.block == CHUNKS + end + forged
 
 
 def test_an_origin_whose_answers_were_malformed_waits_and_is_fetched_when_they_are_right(
