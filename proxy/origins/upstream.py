@@ -79,8 +79,6 @@ class Upstream(asyncio.BaseProtocol):
     def __init__(self) -> None:
         self.user: UpstreamUser | None = None
         self.origin = Origin()
-        self.used = 0
-        """Exchanges begun on this connection."""
         self.idle_since = 0.0
         self.is_full = False
         self.facts: ConnectionFacts | None = None
@@ -165,6 +163,8 @@ class Upstream(asyncio.BaseProtocol):
         self._stop_reading()
 
     def resume(self) -> None:
+        if not self._is_paused:
+            return
         self._is_paused = False
         if self.is_open and not (self._portions is not None and self._portions.is_waiting):
             cast(asyncio.Transport, self._transport).resume_reading()
@@ -345,6 +345,7 @@ class Pool:
         if not upstream.is_open:
             self._gone(destination)
             return
+        upstream.resume()  # The end of the response may have come behind the bytes that made the client full.
         upstream.idle_since = asyncio.get_running_loop().time()
         host = self._hosts.get(destination) or self._hosts.setdefault(destination, _Host())
         host.idle.append(upstream)

@@ -217,6 +217,20 @@ async def test_a_paused_connection_is_not_read(pool_of: MakePool) -> None:
         pool.drop(at(origin), upstream)
 
 
+async def test_a_connection_that_is_given_back_while_paused_is_read_again(pool_of: MakePool, busy: RawOrigin) -> None:
+    """The last bytes of a response may come together with those that made its client full."""
+    pool = pool_of()
+    upstream = await pool.connect(at(busy))
+    assert await ask(upstream) == response(b"hello")
+    upstream.pause()
+
+    pool.give_back(at(busy), upstream)
+
+    assert pool.idle(at(busy)) is upstream
+    assert await asyncio.wait_for(ask(upstream), 30) == response(b"hello")
+    pool.drop(at(busy), upstream)
+
+
 def _steady(origin: RawOrigin) -> int:
     """How much the origin has sent once it sends no more."""
     seen: list[int] = []
