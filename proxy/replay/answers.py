@@ -14,7 +14,7 @@ from typing import Final
 from archive.capture import Capture
 from archive.warc.reading.reader import StoredRecord
 from proxy.protocol.byte_range import parse_content_range
-from proxy.protocol.http1 import ResponseHead, parse_response
+from proxy.protocol.http1 import FieldLines, ResponseHead, parse_response
 from proxy.replay.content_coding import TooLong, Undecodable, decoded
 from proxy.replay.edits import MAX_EDITED, Edit
 from proxy.replay.matching.wanted import WantedCapture
@@ -258,6 +258,24 @@ def head_without_response(record: StoredRecord) -> ResponseHead:
     given = record.fields.get("Content-Type") or ""
     media_type = given.encode() if given and given.isprintable() else b"application/octet-stream"
     return parse_response(b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\n\r\n" % media_type)
+
+
+def confirms(head: ResponseHead, asked: FieldLines) -> bool:
+    """Return whether a head has the validator that a conditional request names: the ETag, or else the date.
+
+    ETags are compared weakly (RFC 9110 section 13.1.2). A client repeats the date as it came (RFC 9111 section 4.3.1).
+    """
+    named = [etag for name, value, _ in asked if name == b"if-none-match" for etag in value.split(b",")]
+    if named:
+        etag = head.get(b"etag")
+        return etag is not None and _opaque(etag) in map(_opaque, named)
+    modified = head.get(b"last-modified")
+    return modified is not None and any(name == b"if-modified-since" and value == modified for name, value, _ in asked)
+
+
+def _opaque(etag: bytes) -> bytes:
+    """Return the value for the weak comparison (RFC 9110 section 8.8.3.2)."""
+    return etag.strip().removeprefix(b"W/")
 
 
 def _part(head: ResponseHead, length: int, wanted: WantedCapture) -> _Part | None:

@@ -20,6 +20,7 @@ from dedupdb.captures.schema import CapturesError
 from proxy.delivery.earlier import Earlier
 from proxy.protocol.http1 import BadMessage, RequestHead, ResponseHead, parse_response
 from proxy.recording.spool import Spool
+from proxy.replay.answers import confirms
 from proxy.replay.memento import Archive
 
 log = logging.getLogger(__name__)
@@ -136,11 +137,8 @@ def _questions(head: ResponseHead, request: RequestHead) -> bytes | None:
     tells representations apart by their ETag (RFC 9110 section 8.8.3), but not by their date.
     """
     etag, modified = head.get(b"etag"), _date_of(head)
-    own_etags, own_date = request.get(b"if-none-match"), request.get(b"if-modified-since")
-    if own_etags is not None:
-        return b"" if etag is not None and _opaque(etag) in map(_opaque, own_etags.split(b",")) else None
-    if own_date is not None:
-        return b"" if own_date == modified else None
+    if request.get(b"if-none-match") is not None or request.get(b"if-modified-since") is not None:
+        return b"" if confirms(head, request.fields) else None
     if etag is None and (modified is None or head.get(b"vary") is not None):
         return None
     coding = head.get(b"content-encoding")
@@ -163,11 +161,6 @@ def _date_of(head: ResponseHead) -> bytes | None:
     except (ValueError, UnicodeDecodeError):
         return None
     return value
-
-
-def _opaque(etag: bytes) -> bytes:
-    """Return the value for the weak comparison (RFC 9110 section 8.8.3.2)."""
-    return etag.strip().removeprefix(b"W/")
 
 
 def _accepts(request: RequestHead, coding: bytes) -> bool:

@@ -22,6 +22,7 @@ from proxy.protocol.http1 import BadMessage, ResponseHead
 from proxy.replay.access import NearestIndex, ReadableCaptures
 from proxy.replay.answers import (
     Memento,
+    confirms,
     edited_memento,
     head_without_response,
     memento_of,
@@ -296,6 +297,11 @@ class Archive:
         record = self.record(capture)
         try:
             head, body = own_head(record), capture
+            if capture.status == 304 and wanted.is_conditional and not (head and confirms(head, wanted.fields)):
+                record.close()
+                plain = replace(wanted, is_conditional=False)
+                shown = self._shown(capture, plain)
+                return self._open(shown, plain, note) if shown is not None else None
             if capture.kind == "revisit" and not (capture.status == 304 and wanted.is_conditional):
                 original = self.original(capture)
                 if original is None:

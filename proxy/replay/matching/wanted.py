@@ -20,6 +20,7 @@ class WantedCapture:
     date: Micros | None
     ranges: tuple[ByteRange, ...]
     is_conditional: bool
+    """A 304 may answer, when it has the validator that `fields` name."""
     exchange: str = ""
     """The id of the exchange in log lines."""
     body: str | None = None

@@ -30,6 +30,7 @@ from proxy.replay.matching.wanted import WantedCapture
 from proxy.replay.memento import Archive, RecordDamaged
 
 URL = "http://example.org/page"
+DATE = b"Sat, 21 Nov 2026 08:00:00 GMT"
 
 
 class Shelf:
@@ -159,7 +160,7 @@ class TestHead:
     def test_of_a_response_without_body_announces_none(self, shelf: Shelf, status: int) -> None:
         shelf.keep(raw(URL, b"HTTP/1.1 %d X\r\nETag: a\r\n\r\n" % status, b"", status=status))
 
-        found = shelf.find(is_conditional=True)
+        found = shelf.find(is_conditional=True, fields=((b"if-none-match", b"a", b""),))
 
         assert found is not None
         assert headers(found[0])[0] == b"ETag: a"
@@ -202,12 +203,42 @@ class TestChoice:
 
     def test_passes_over_not_modified_unless_it_was_asked_for(self, shelf: Shelf) -> None:
         shelf.keep(replace(exchange(URL, b"the page"), started=1_000_000))
-        shelf.keep(raw(URL, b"HTTP/1.1 304 Not Modified\r\n\r\n", b"", status=304))
+        shelf.keep(raw(URL, b"HTTP/1.1 304 Not Modified\r\nETag: a\r\n\r\n", b"", status=304))
 
         assert shelf.body() == b"the page"
-        found = shelf.find(is_conditional=True)
+        found = shelf.find(is_conditional=True, fields=((b"if-none-match", b"a", b""),))
         assert found is not None
         assert found[0].startswith(b"HTTP/1.1 304 ")
+
+    @pytest.mark.parametrize("is_revisit", [False, True])
+    @pytest.mark.parametrize(
+        ("recorded", "asked", "is_answer"),
+        [
+            (b'ETag: "b"', (b"if-none-match", b'"a"'), False),
+            (b'ETag: "b"', (b"if-none-match", b'"b"'), True),
+            (b'ETag: "b"', (b"if-none-match", b'"a", W/"b"'), True),
+            (b'ETag: W/"b"', (b"if-none-match", b'"b"'), True),
+            (b"Last-Modified: " + DATE, (b"if-none-match", b'"b"'), False),
+            (b"Last-Modified: " + DATE, (b"if-modified-since", DATE), True),
+            (b"Last-Modified: " + DATE, (b"if-modified-since", b"Sun, 22 Nov 2026 08:00:00 GMT"), False),
+            (b"Server: x", (b"if-none-match", b'"b"'), False),
+            (b"Server: x", (b"if-modified-since", DATE), False),
+        ],
+    )
+    def test_falls_on_not_modified_for_a_client_with_that_very_response(
+        self, shelf: Shelf, recorded: bytes, asked: tuple[bytes, bytes], is_answer: bool, is_revisit: bool
+    ) -> None:
+        """Another client would show its older page, or in patch mode never fetch."""
+        shelf.keep(replace(exchange(URL, b"page a"), started=1_000_000))
+        (confirmed,) = shelf.keep(replace(exchange(URL, b"page b"), started=2_000_000))
+        not_modified = raw(URL, b"HTTP/1.1 304 Not Modified\r\n" + recorded + b"\r\n\r\n", b"", status=304)
+        shelf.keep(not_modified, original=Original.of(confirmed) if is_revisit else None)
+
+        found = shelf.find(is_conditional=True, fields=((*asked, b""),))
+
+        assert found is not None
+        status = int(found[0].split(b" ")[1])
+        assert (status, found[1]) == ((304, b"") if is_answer else (200, b"page b"))
 
     def test_passes_over_handshakes(self, shelf: Shelf) -> None:
         shelf.keep(raw(URL, b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n", b"", status=101))
