@@ -18,7 +18,7 @@ from proxy.fetch.contracts import RequestDispatcher, Tunnel
 from proxy.fetch.target import host_and_port
 from proxy.log_lines import about
 from proxy.protocol import heads
-from proxy.protocol.answer import HOP_BY_HOP, AnswerReader
+from proxy.protocol.answer import AnswerReader
 from proxy.protocol.http1 import BadMessage, RequestHead, ResponseHead, parse_request, request_framing
 from proxy.protocol.http2 import (
     ErrorCodes,
@@ -287,7 +287,7 @@ class ClientLayer(layer.Layer):
         if isinstance(part, bytes):
             self._wire.send_data(stream.id, part)
         elif isinstance(part, ResponseHead):
-            fields = [(name, value) for name, value, _ in part.fields if name and name not in HOP_BY_HOP]
+            fields = sendable((name, value) for name, value, _ in part.fields)
             self._wire.send_headers(stream.id, [(b":status", b"%d" % part.status), *fields])
         elif trailers := sendable(part):
             stream.is_answered = True

@@ -20,7 +20,8 @@ type Field = tuple[bytes, bytes, bytes]
 type FieldLines = tuple[Field, ...]
 
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
-_TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+"""What the name of a header field may be (RFC 9110 section 5.6.2)."""
 _STATUS_LINE: Final = re.compile(
     rb"(?s:.{0,4}?)(?i:HTTP(?:/([0-9]{1,9})(?:\.([0-9]{1,9}))?)?[^ \t\r\n]{0,20}|ICY)"
     rb"[ \t]+([0-9]{3})(?![0-9])[ \t]*([^\r\n]*)\r?\n?"
@@ -264,7 +265,7 @@ def _strict_field(line: bytes) -> Field:
     """Return the field in a request's line, which lacks its line feed. Raises BadMessage."""
     # One bare CR or LF, and the origin may see other lines than we do (RFC 9112 section 2.2).
     name, colon, value = line[:-1].partition(b":")
-    if line[-1:] != b"\r" or not colon or not _TOKEN.fullmatch(name) or b"\x00" in value or b"\r" in value:
+    if line[-1:] != b"\r" or not colon or not TOKEN.fullmatch(name) or b"\x00" in value or b"\r" in value:
         raise BadMessage(f"bad header line {line[:100]!r}")
     return name.lower(), value.strip(b" \t"), line + b"\n"
 
@@ -272,7 +273,7 @@ def _strict_field(line: bytes) -> Field:
 def _lenient_field(line: bytes) -> tuple[Field, bool]:
     """Return the field in a response's line, which lacks its line feed, and whether it is an odd one."""
     name, colon, value = line.rstrip(b"\r").partition(b":")
-    is_odd = not colon or not _TOKEN.fullmatch(name)
+    is_odd = not colon or not TOKEN.fullmatch(name)
     return (name.strip(b" \t").lower() if colon else b"", value.strip(b" \t"), line + b"\n"), is_odd
 
 

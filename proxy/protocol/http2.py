@@ -25,12 +25,11 @@ from h2.settings import SettingCodes
 from archive.capture import Trailers
 from proxy.protocol.answer import HOP_BY_HOP
 from proxy.protocol.heads import NEVER_FORWARDED
-from proxy.protocol.http1 import BadMessage
+from proxy.protocol.http1 import TOKEN, BadMessage
 from proxy.protocol.mitmproxy_adapter import BufferedH2Connection
 
 WINDOW: Final = 1 << 20
 _FULL: Final = 1 << 18
-_NAME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE_ENDS: Final = re.compile(rb"[\x00\r\n]")
 _FORBIDDEN: Final = HOP_BY_HOP - {b"te"}
 _PSEUDO: Final = frozenset((b":method", b":scheme", b":authority", b":path"))
@@ -116,7 +115,7 @@ def header_lines(headers: Headers, *, forbidden: frozenset[bytes]) -> list[bytes
     for name, value in headers:
         if name.startswith(b":"):
             continue
-        if not _NAME.fullmatch(name) or name in forbidden or _LINE_ENDS.search(value):
+        if not TOKEN.fullmatch(name) or name in forbidden or _LINE_ENDS.search(value):
             raise BadMessage(f"header {name[:100]!r} can't be in HTTP/2, or its value is none")
         lines.append(name + b": " + value)
     return lines
@@ -177,7 +176,7 @@ def request_trailers(headers: Headers) -> list[bytes]:
     return header_lines(fields, forbidden=_NO_TRAILERS)
 
 
-def sendable(trailers: Trailers) -> Trailers:
-    """Return those that HTTP/2 can say."""
-    named = ((name.lower(), value) for name, value in trailers)
-    return tuple((name, value) for name, value in named if _NAME.fullmatch(name) and name not in HOP_BY_HOP)
+def sendable(fields: Headers) -> Trailers:
+    """Return the fields of a head or of trailers that HTTP/2 can say (section 8.2)."""
+    named = ((name.lower(), value) for name, value in fields)
+    return tuple((name, value) for name, value in named if TOKEN.fullmatch(name) and name not in HOP_BY_HOP)

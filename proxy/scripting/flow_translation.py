@@ -12,7 +12,15 @@ from proxy.fetch.contracts import ClientExchange
 from proxy.fetch.target import Target
 from proxy.protocol import heads
 from proxy.protocol.answer import HOP_BY_HOP, AnswerReader
-from proxy.protocol.http1 import BadMessage, Framing, RequestHead, ResponseHead, parse_request, request_framing
+from proxy.protocol.http1 import (
+    TOKEN,
+    BadMessage,
+    Framing,
+    RequestHead,
+    ResponseHead,
+    parse_request,
+    request_framing,
+)
 from proxy.protocol.mitmproxy_adapter import HttpEvent, http, http_events
 from proxy.refusal import Refused
 
@@ -140,9 +148,14 @@ def request_flow(head: RequestHead, target: Target) -> http.Request:
 
 
 def response_flow(head: ResponseHead) -> http.Response:
-    """Return the response as scripts see it, its body still to come."""
+    """Return the response as scripts see it, its body still to come.
+
+    An origin's lines whose name is no token can't be sent on. Only the record has them.
+    """
     fields = tuple(
-        (line.partition(b":")[0], value) for name, value, line in head.fields if name and name not in HOP_BY_HOP
+        (line.partition(b":")[0].strip(), value)
+        for name, value, line in head.fields
+        if TOKEN.fullmatch(name) and name not in HOP_BY_HOP
     )
     now = time.time()
     return http.Response(b"HTTP/1.1", head.status, head.reason, fields, None, None, now, None)

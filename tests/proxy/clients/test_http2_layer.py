@@ -74,6 +74,20 @@ def test_the_record_is_what_the_origin_sent_and_got(h2_proxy: ProxyProcess, secu
     assert kept.field("WARC-Protocol") == "http/1.1"
 
 
+def test_a_header_line_whose_name_is_none_is_in_the_record_only(
+    h2_proxy: ProxyProcess, secure_origin: RawOrigin
+) -> None:
+    raw = response(page(b"odd names"), b"X Odd: 1", b"X(Odd): 2", b"X-Space : 3", b"X-Plain: 4")
+    secure_origin.script("/odd-names", Send(raw))
+    with connect(h2_proxy, secure_origin.authority) as client:
+        answer = client.answer(client.ask(secure_origin.authority, "/odd-names"))
+
+    assert (answer.status, answer.body) == (200, page(b"odd names"))
+    assert [(name, value) for name, value in answer.headers if name[:1] == "x"] == [("x-space", "3"), ("x-plain", "4")]
+    (kept,) = h2_proxy.records().of(secure_origin.url("/odd-names"), "response")
+    assert kept.block == raw
+
+
 def test_a_real_client_has_many_streams_at_once(
     h2_proxy: ProxyProcess, secure_origin: RawOrigin, tmp_path: Path
 ) -> None:

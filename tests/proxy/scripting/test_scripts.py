@@ -154,6 +154,18 @@ def test_the_archive_has_what_went_to_the_origin_and_what_it_sent(
     assert scripting.records().of(at.url(path)) == []
 
 
+def test_a_header_line_whose_name_is_none_is_in_the_record_only(scripting: ProxyProcess, origin: RawOrigin) -> None:
+    raw = response(page(b"odd names"), b"X Odd: 1", b"X(Odd): 2", b"X-Space : 3", b"X-Plain: 4")
+    origin.script("/odd-names", Send(raw))
+
+    reply = ask(scripting, "counts.py", origin.url("/odd-names"))
+
+    assert (reply.status, reply.body) == (200, page(b"odd names"))
+    assert [reply.header(name) for name in ("X Odd", "X(Odd)", "X-Space", "X-Plain")] == [None, None, "3", "4"]
+    (kept,) = scripting.records().of(origin.url("/odd-names"), "response")
+    assert kept.block == raw
+
+
 def test_an_answer_of_a_script_is_no_response_of_the_origin(
     scripting: ProxyProcess, origin: RawOrigin, tmp_path: Path
 ) -> None:
