@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import select
 from support.admin.harvest_database import DAY, START, MovableClock
 from support.admin.harvest_world import World
@@ -31,9 +33,27 @@ from admin.models.harvest_tables import Harvest
 from admin.models.people_tables import Notification, Role
 from admin.models.transaction import COMMAND_LINE
 from admin.notifications.message import OutgoingMessage, mail_of
+from archive.settings.curation import PermissionRule
 from archive.settings.notifications import NotificationSettings
+from archive.url import canonical
+from frontier.definition.job import Profile
+from frontier.definition.rules.url_patterns import UrlPatterns
 
 REFUSED, GRANTED = PermissionState.REFUSED, PermissionState.GRANTED
+SITES = (
+    *("example.org", "sub.example.org", "example.organic", "https://example.org/", "https://example.org/Open"),
+    *("https://example.org/open/a", "https://example.org/Private/", "https://example.org/büro/"),
+    *("https://example.org/a?y=2&B=1", "https://example.org/a?b=1", "https://example.org/a"),
+    *("http://example.org:8080/", "http://sub.example.org:81/x"),
+)
+URLS = tuple(
+    f"https://{host}{path}"
+    for host in ("example.org", "www.example.org", "sub.example.org", "a.sub.example.org:81", "example.org:8080")
+    for path in (
+        *("/", "/open", "/OPEN/a", "/private/", "/Private/x", "/private", "/Büro/", "/b%c3%bcro/", "/x", "/a", "/A/b"),
+        *("/a?b=1", "/a?y=2", "/A?b=1&Y=2", "/a?y=2&b=1", "/a?z=3&y=2&b=1", "/a?B=12", "/a?y=23&b=1", "/a?xb=1"),
+    )
+)
 
 
 def note(database: Database, site: str, state: PermissionState, **values: Any) -> int:
@@ -65,6 +85,33 @@ def test_the_longest_site_decides_and_a_permission_expires_at_its_moment() -> No
     assert book.why_barred("https://other.net/x/y") is PermissionStanding.EXPIRED
     assert PermissionBook("only-granted").why_barred("https://other.net/") is PermissionStanding.NONE
     assert PermissionBook("ignored", book.sites).why_barred("https://example.org/") is None
+
+
+@given(
+    st.dictionaries(st.sampled_from(SITES), st.sampled_from(PermissionStanding)),
+    st.sampled_from(["only-granted", "unless-refused"]),
+)
+def test_the_traps_of_a_domain_bar_the_urls_that_the_book_bars(
+    standings: dict[str, PermissionStanding], rule: PermissionRule
+) -> None:
+    book = PermissionBook(rule, {site_of(site)[1]: standing for site, standing in standings.items()})
+    traps = UrlPatterns(book.barred_parts("example.org"))
+    assert [url for url in URLS if traps.first_found(canonical(url))] == [url for url in URLS if book.why_barred(url)]
+    assert not any(map(traps.first_found, ("https://example.organic/open", "https://anexample.org/", "https://org/")))
+
+
+def test_a_profile_takes_the_traps_of_many_and_long_sites() -> None:
+    granted = {f"org,example)/{number:04}": PermissionStanding.GRANTED for number in range(1_000)}
+    long = {
+        site_of(f"https://example.org/{path}")[1]: PermissionStanding.REFUSED for path in ("ä" * 900, "p?" + "&" * 900)
+    }
+    book = PermissionBook("only-granted", granted | long)
+    traps = list(book.barred_parts("example.org"))
+    assert Profile(exclude=tuple(traps)).exclude == tuple(traps)
+    patterns = UrlPatterns(traps)
+    assert patterns.first_found("https://example.org/0000") is None
+    assert patterns.first_found("https://example.org/x")
+    assert patterns.first_found(canonical(f"https://example.org/{'ä' * 900}"))
 
 
 def test_generation_leaves_out_sites_with_the_reason(world: World) -> None:
