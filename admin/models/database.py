@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy import Connection, Engine, ExceptionContext, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, InvalidatePoolError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
@@ -232,6 +232,7 @@ def _engine(url: str) -> Engine:
     given = make_url(url).query
     arguments = {name: value for name, value in limits.items() if name not in given}
     engine = create_engine(url, connect_args=arguments)
+    event.listen(engine, "handle_error", _close_cursor)
     event.listen(engine, "checkin", _note_return)
     event.listen(engine, "checkout", _checks_of_idle_connections(engine))
     if engine.dialect.name == "sqlite":
@@ -247,6 +248,13 @@ def _readers(engine: Engine) -> Engine:
         return engine.execution_options(**{_READS: True})
     # The transaction is not declared read-only: use cases that lock the row that they show would fail in it.
     return engine.execution_options(isolation_level="REPEATABLE READ")
+
+
+def _close_cursor(context: ExceptionContext) -> None:
+    """Close the cursor of a lost connection, which SQLAlchemy leaves open, so that psycopg would warn about it."""
+    statement = context.execution_context
+    if context.is_disconnect and statement is not None and statement.cursor is not None:
+        statement.cursor.close()
 
 
 def _note_return(_: Any, record: ConnectionPoolEntry) -> None:

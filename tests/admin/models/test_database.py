@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
+import warnings
 from contextlib import suppress
 
 import pytest
@@ -161,6 +163,21 @@ def test_a_database_that_is_away_is_said_without_its_password() -> None:
         database.check()
     assert "can't be used" in str(caught.value)
     assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.both_databases
+def test_a_connection_that_is_lost_before_a_long_answer_leaves_no_cursor_open(database: Database) -> None:
+    if database.engine.dialect.name != "postgresql":
+        pytest.skip("SQLite has no connection that could be lost")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with pytest.raises(DatabaseRefused), database.reading(COMMAND_LINE) as reading:
+            own = reading.session.scalar(text("SELECT pg_backend_pid()"))
+            with database.transaction(COMMAND_LINE) as other:
+                other.session.execute(text("SELECT pg_terminate_backend(:pid, 10000)"), {"pid": own})
+            reading.session.execute(select(Domain), execution_options={"yield_per": 1})
+        gc.collect()
+    assert [str(each.message) for each in told] == []
 
 
 def test_readers_take_no_lock_from_writers_and_change_nothing(database: Database) -> None:
