@@ -106,6 +106,12 @@ _PUT_PLACE: Final = (
     'INSERT INTO viewer_places (collection, file, "offset", page) VALUES (:collection, :file, :offset, :page)'
     " ON CONFLICT DO NOTHING"
 )
+_NEXT_FILE: Final = (
+    "SELECT collection, file FROM viewer_places WHERE (collection, file) > (:collection, :file) AND page > 0"
+    " ORDER BY collection, file LIMIT 1"
+)
+_FILES_LOOKED_UP: Final = 500
+"""WARC files that one refresh looks up in the capture index, where a removed one has no captures any more."""
 _READS: Final = "viewer_reads"
 _LOCK: Final = 0x67686F7375
 _ROWS_AT_ONCE: Final = 200
@@ -164,6 +170,8 @@ class PageCatalogue:
         self._settings = settings
         self._is_sqlite = settings.database_url.startswith("sqlite")
         self._mark = 0
+        self._looked_up = ("", "")
+        """The collection and the file up to which removed files were looked for."""
         self._listed: Iterator[None] | None = None
         self._reads = threading.Lock()
         self._engine = _sqlite_engine(settings) if self._is_sqlite else new_engine(settings.database_url)
@@ -341,13 +349,15 @@ class PageCatalogue:
             return connection.execute(query.order_by(_C.id)).all()
 
     def _forget_removed(self, index: OpenIndex) -> None:
-        """Drop the pages of collections that the capture index does not have any more."""
+        """Drop the pages of collections and of WARC files that the capture index does not have any more."""
         with self._reading() as connection:
             known = list(connection.scalars(text("SELECT DISTINCT collection FROM viewer_pages")))
         gone = [name for name in known if not index.finder.has(name)]
-        if not gone:
+        files = self._removed_files(index)
+        if not gone and not files:
             return
-        self._mark, self._listed = 0, None  # a collection that was renamed has its rows under another name now
+        # A collection that was renamed has its rows under another name now, and a page may have records in other files.
+        self._mark, self._listed = 0, None
         word_id = "rowid" if self._is_sqlite else "page"
         with self._writing() as connection:
             for name in gone:
@@ -358,6 +368,31 @@ class PageCatalogue:
                     "DELETE FROM viewer_pages WHERE collection = :name",
                 ):
                     connection.execute(text(statement), {"name": name})
+            for name, file in files:
+                pages = "SELECT page FROM viewer_places WHERE collection = :name AND file = :file"
+                for statement in (
+                    f"DELETE FROM viewer_words WHERE {word_id} IN ({pages})",
+                    f"DELETE FROM viewer_pages WHERE id IN ({pages})",
+                    # A list of an imported package, which has no page in its place, may have one of these visits, too.
+                    f"DELETE FROM viewer_places WHERE collection = :name AND (page = 0 OR page IN ({pages}))",
+                ):
+                    connection.execute(text(statement), {"name": name, "file": file})
+
+    def _removed_files(self, index: OpenIndex) -> list[tuple[str, str]]:
+        """Return the removed ones, with their collections, of the next files that the catalogue has places in."""
+        gone = []
+        with self._reading() as connection, reading(index.engine) as captures:
+            for _ in range(_FILES_LOOKED_UP):
+                collection, file = self._looked_up
+                row = connection.execute(text(_NEXT_FILE), {"collection": collection, "file": file}).first()
+                if row is None:
+                    self._looked_up = ("", "")
+                    break
+                self._looked_up = (row.collection, row.file)
+                rows = select(_C.id).where(_C.collection == row.collection, _C.filename == row.file)
+                if captures.execute(rows.limit(1)).first() is None:
+                    gone.append(self._looked_up)
+        return gone
 
     def _take(self, connection: Connection, capture: Capture) -> None:
         """Read one record, unless it was read before."""

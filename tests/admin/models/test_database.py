@@ -171,13 +171,18 @@ def test_a_connection_that_is_lost_before_a_long_answer_leaves_no_cursor_open(da
         pytest.skip("SQLite has no connection that could be lost")
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        with pytest.raises(DatabaseRefused), database.reading(COMMAND_LINE) as reading:
-            own = reading.session.scalar(text("SELECT pg_backend_pid()"))
-            with database.transaction(COMMAND_LINE) as other:
-                other.session.execute(text("SELECT pg_terminate_backend(:pid, 10000)"), {"pid": own})
-            reading.session.execute(select(Domain), execution_options={"yield_per": 1})
+        with pytest.raises(DatabaseRefused):
+            _lose_connection(database)
         gc.collect()
     assert [str(each.message) for each in told] == []
+
+
+def _lose_connection(database: Database) -> None:
+    with database.reading(COMMAND_LINE) as reading:
+        own = reading.session.scalar(text("SELECT pg_backend_pid()"))
+        with database.transaction(COMMAND_LINE) as other:
+            other.session.execute(text("SELECT pg_terminate_backend(:pid, 10000)"), {"pid": own})
+        reading.session.execute(select(Domain), execution_options={"yield_per": 1})
 
 
 def test_readers_take_no_lock_from_writers_and_change_nothing(database: Database) -> None:

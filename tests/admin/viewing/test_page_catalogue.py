@@ -16,6 +16,7 @@ from admin.viewing.page_catalogue import END_MARK, START_MARK, PageCatalogue, Vi
 from archive.access_rules import Access
 from archive.settings.load import Settings
 from dedupdb.captures.capture_index import Captures
+from dedupdb.index.sidecars import source_of
 
 pytestmark = pytest.mark.both_databases
 
@@ -169,6 +170,34 @@ def test_a_collection_that_is_gone_leaves_no_page(catalogue: PageCatalogue, chos
     refresh(catalogue, chosen)
     assert catalogue.pages(NAME, everything).pages == []
     assert [each.collection for each in catalogue.search("oak", everything).pages] == ["other"]
+
+
+def test_a_removed_file_leaves_no_page(
+    catalogue: PageCatalogue, chosen: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page with another record in a file that stays keeps what that one says."""
+    monkeypatch.setattr(page_catalogue, "_FILES_LOOKED_UP", 2)
+    fill(chosen, "another")
+    first, second, third = Shelf(chosen), Shelf(chosen), Shelf(chosen)
+    visit(first, FERN, "The hill fern", "Ferns unroll in April.")
+    removed = first.kept("urn:text:", b"Rushes stand in the pond.", "text/plain", url=OAK, page_id="shared")
+    second.kept("urn:pageinfo:", b'{"title": "An oak"}', "application/json", url=OAK, page_id="shared")
+    visit(third, "http://example.org/ash", "An ash", "Keys of ash.")
+    for shelf in (first, second, third):
+        shelf.close()
+    assert refresh(catalogue, chosen)
+    assert urls(catalogue, "oak rushes", NAME) == [OAK]
+
+    with Captures(chosen.database_url) as index:
+        index.drop_file(NAME, removed.filename, source_of(NAME, removed.filename))
+    for _ in range(3):
+        assert refresh(catalogue, chosen)
+
+    assert [urls(catalogue, words, NAME) for words in ("fern", "rushes", "oak", "keys")] == [
+        *([], [], [OAK], ["http://example.org/ash"])
+    ]
+    assert {each.title for each in catalogue.pages(NAME, everything).pages} == {"An ash", "An oak"}
+    assert set(urls(catalogue, "fern", "another")) == {FERN, OAK}
 
 
 def test_hostile_and_damaged_records_are_no_failure(catalogue: PageCatalogue, chosen: Settings) -> None:
