@@ -174,7 +174,8 @@ class Finishing:
         is_known = not state.was_interrupted and not state.was_killed
         left = left_by_host(report, run_state) if is_known else None
         seeds = seed_ends(report) if is_known else None
-        domains = domain_results(tally, default_stop_reason(state, run_state, is_lost=bool(loss.short)), left, seeds)
+        is_lost = bool(loss.short or (report.get("frontier") or {}).get("lost"))
+        domains = domain_results(tally, default_stop_reason(state, run_state, is_lost=is_lost), left, seeds)
         return JobResult(
             succeeded=not error.short,
             harvest_error=error.short,

@@ -91,7 +91,8 @@ def loss_of_files(seen: int, counted_objects: int, removed: Mapping[str, int]) -
 def default_stop_reason(state: JobFolderState, run: RunState | None, *, is_lost: bool = False) -> StopReason:
     """Return why the harvest of those domains ended that reached no limit of their own.
 
-    `is_lost` tells that files of the job were removed while it ran.
+    `is_lost` tells that files of the job were removed while it ran, or that queued URLs were lost: nobody knows of
+    which domains these were.
     """
     if is_lost or run is None or state.was_interrupted or state.was_killed or state.refusal:
         return StopReason.UNFINISHED

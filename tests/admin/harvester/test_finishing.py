@@ -24,7 +24,8 @@ from admin.harvester.job_folder import JobFolder, JobStep
 from admin.harvests.dispatch.queue import TOO_LATE
 from admin.harvests.dispatch.steering import Verb
 from admin.jobs.interrupts import Interrupts
-from admin.jobs.runs import RunState, resume_or_create
+from admin.jobs.runs import RunState, find_runs, resume_or_create
+from admin.jobs.states import EXIT_CODES, JobState
 from admin.models.database import Database, database_url
 from admin.models.job_tables import HarvesterState, JobStatus, StopReason
 from archive.capture import Body, Context
@@ -153,6 +154,21 @@ def test_a_crawl_that_was_killed_is_counted_documented_and_reported(
     fastwarc_check(metadata)
     assert set(warcio_kinds(metadata)) == {"warcinfo", "resource"}
     assert list(check(settings.archive_dir("news"))) == []
+
+
+@pytest.mark.parametrize(("lost", "stop"), [(0, StopReason.COMPLETE), (3, StopReason.UNFINISHED)])
+def test_a_domain_is_not_complete_when_queued_urls_were_lost(
+    settings: Settings, admin: Admin, interrupts: Interrupts, lost: int, stop: StopReason
+) -> None:
+    folder, link = taken(admin, settings)
+    crawled(settings, folder)
+    (run,) = find_runs(settings.collection("news") / "jobs")
+    run.save_report({"frontier": {"lost": lost}, "hosts": []})
+    run.save(status=JobState.GAPS, ended="2026-11-21T08:16:00Z")
+    folder.save(was_interrupted=False, exit_code=EXIT_CODES[JobState.GAPS])
+    assert finish(settings, folder, link, interrupts)
+    assert admin.show(folder.claim.id).status is JobStatus.DONE
+    assert admin.results(folder.claim.id)["example.org"] == (2, 210, 210, stop)
 
 
 def test_the_index_of_each_data_file_finds_every_record(
