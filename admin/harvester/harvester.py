@@ -335,8 +335,9 @@ def _with_rates(profile: dict[str, Any], job: ClaimedJob, settings: Settings) ->
     own = (profile.get("politeness") or {}).get("min_delay_seconds")
     shortest = settings.frontier.min_delay_seconds if own is None else own
     pauses = {each.domain_name: _MINUTE / each.max_rate for each in job.domains if each.max_rate > 0}
-    longer = {name: seconds for name, seconds in pauses.items() if seconds > shortest}
-    return profile | {"least_delays": {**profile.get("least_delays", {}), **longer}} if longer else profile
+    given = profile.get("least_delays", {})
+    longer = {name: seconds for name, seconds in pauses.items() if seconds > max(shortest, given.get(name, 0))}
+    return profile | {"least_delays": {**given, **longer}} if longer else profile
 
 
 def default_name(channel: str) -> str:
