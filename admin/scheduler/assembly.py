@@ -12,6 +12,7 @@ from admin.harvests.dispatch.reports import fail_silent_jobs
 from admin.harvests.generation.run import EventKind, GenerationEvent
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
+from admin.models.job_tables import HarvestJob
 from admin.models.transaction import Transaction
 from admin.notifications.events import Event
 from admin.notifications.outbox import notify
@@ -46,7 +47,9 @@ def installed_scheduler(database: Database, settings: Settings, owner: str | Non
     def give_up_silent(transaction: Transaction) -> None:
         for job_id in fail_silent_jobs(transaction, int(settings.generation.job_silent_seconds * _MICROS)):
             _LOG.error("job %d failed, because its harvester said nothing for too long", job_id)
-            notify(transaction, Event.JOB_SILENT, f"Job {job_id} failed: nobody had heard of it", job_id=job_id)
+            harvest_id = transaction.session.get_one(HarvestJob, job_id).harvest_id
+            subject = f"Job {job_id} failed: nobody had heard of it"
+            notify(transaction, Event.JOB_SILENT, subject, harvest_id=harvest_id, job_id=job_id)
 
     def tell_of_what_is_missing(transaction: Transaction) -> None:
         for name in tell_of_unserved_channels(transaction):

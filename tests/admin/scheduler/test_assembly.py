@@ -50,10 +50,10 @@ def harvester(world: World) -> None:
         )
 
 
-def subscriber(world: World, event: Event) -> None:
+def subscriber(world: World, event: Event, harvest_id: int | None = None) -> None:
     with world.database.transaction(COMMAND_LINE) as transaction:
         user = User(name="anna", full_name="", email="anna@example.org", role=Role.CURATOR, created=START)
-        user.subscriptions.append(Subscription(event=event.value, way="email", target=""))
+        user.subscriptions.append(Subscription(event=event.value, way="email", target="", harvest_id=harvest_id))
         transaction.session.add(user)
 
 
@@ -82,8 +82,8 @@ def test_submitted_jobs_are_submitted_again_once_when_a_scheduler_begins(world: 
 
 
 def test_a_job_whose_harvester_is_silent_fails_and_is_told_of(world: World, clock: MovableClock) -> None:
-    subscriber(world, Event.JOB_SILENT)
     harvest_id = world.harvest(is_active=False)
+    subscriber(world, Event.JOB_SILENT, harvest_id)
     with world.database.transaction(COMMAND_LINE) as transaction:
         job = world.job_row(harvest_id, status=JobStatus.STARTED)
         job.heard, job.harvester = START, "h"
