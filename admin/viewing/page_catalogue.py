@@ -47,6 +47,9 @@ END_MARK: Final = "\x03"
 """The found words of a snippet stand between these."""
 _PREFIXES: Final = (INFO, TEXT, THUMBNAIL)
 _WINDOW: Final = 20_000
+_LATE_ROWS: Final = 20_000
+"""The newest rows that each refresh reads again. PostgreSQL numbers rows before their transaction is committed, so one
+indexer may commit low numbers after another one committed higher numbers."""
 _COMMIT_ROWS: Final = 100
 _MOST_WORDS: Final = 20
 _LONGEST_QUERY: Final = 300
@@ -102,6 +105,9 @@ _NEAR_VISITS: Final = 50
 _KNOWN_PLACE: Final = (
     'SELECT 1 FROM viewer_places WHERE collection = :collection AND file = :file AND "offset" = :offset'
 )
+_KNOWN_PLACES: Final = (
+    'SELECT "offset" FROM viewer_places WHERE collection = :collection AND file = :file AND "offset" IN :offsets'
+)
 _PUT_PLACE: Final = (
     'INSERT INTO viewer_places (collection, file, "offset", page) VALUES (:collection, :file, :offset, :page)'
     " ON CONFLICT DO NOTHING"
@@ -110,7 +116,7 @@ _NEXT_FILE: Final = (
     "SELECT collection, file FROM viewer_places WHERE (collection, file) > (:collection, :file) AND page > 0"
     " ORDER BY collection, file LIMIT 1"
 )
-_FILES_LOOKED_UP: Final = 500
+_FILES_LOOKED_UP: Final = 200
 """WARC files that one refresh looks up in the capture index, where a removed one has no captures any more."""
 _READS: Final = "viewer_reads"
 _LOCK: Final = 0x67686F7375
@@ -169,7 +175,7 @@ class PageCatalogue:
         """Open the catalogue, and make its tables."""
         self._settings = settings
         self._is_sqlite = settings.database_url.startswith("sqlite")
-        self._mark = 0
+        self._mark = self._newest = 0
         self._looked_up = ("", "")
         """The collection and the file up to which removed files were looked for."""
         self._listed: Iterator[None] | None = None
@@ -285,20 +291,24 @@ class PageCatalogue:
         self._forget_removed(index)
         with reading(index.engine) as connection:
             newest = connection.scalar(select(func.max(_C.id))) or 0
-        self._mark = self._mark if self._mark <= newest else 0
+        self._mark = self._mark if self._newest <= newest else 0
+        self._newest = newest
         while self._mark < newest:
             end = min(self._mark + _WINDOW, newest)
             rows = self._window(index, end)
             for batch in batched(rows, _COMMIT_ROWS):
-                with self._writing() as connection:
-                    for row in batch:
-                        self._take(connection, to_capture(row))
+                unread = self._unread(batch)
+                if unread:
+                    with self._writing() as connection:
+                        for row in unread:
+                            self._take(connection, to_capture(row))
                 self._mark = batch[-1].id
-                if time.monotonic() > ends:
+                if unread and time.monotonic() > ends:
                     return False
             self._mark = end
             if time.monotonic() > ends and end < newest:
                 return False
+        self._mark = max(newest - _LATE_ROWS, 0)
         return self._read_lists(index, ends)
 
     def _read_lists(self, index: OpenIndex, ends: float) -> bool:
@@ -347,6 +357,19 @@ class PageCatalogue:
         query = select(CAPTURES).where(_C.id > self._mark, _C.id <= end, _C.kind == "resource", wanted)
         with reading(index.engine) as connection:
             return connection.execute(query.order_by(_C.id)).all()
+
+    def _unread(self, rows: Sequence[Any]) -> list[Any]:
+        """Return the rows whose records were not read before."""
+        offsets: dict[tuple[str, str], list[int]] = {}
+        for row in rows:
+            offsets.setdefault((row.collection, row.filename), []).append(row.offset)
+        query = text(_KNOWN_PLACES).bindparams(bindparam("offsets", expanding=True))
+        known: set[tuple[str, str, int]] = set()
+        with self._reading() as connection:
+            for (collection, file), among in offsets.items():
+                values = {"collection": collection, "file": file, "offsets": among}
+                known |= {(collection, file, offset) for offset in connection.scalars(query, values)}
+        return [row for row in rows if (row.collection, row.filename, row.offset) not in known]
 
     def _forget_removed(self, index: OpenIndex) -> None:
         """Drop the pages of collections and of WARC files that the capture index does not have any more."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import delete, insert, select
 from support.archive.browsed_collection import DAY, NAME, SECOND, Shelf, png
 from support.archive.exchanges import DATE
 from support.each_value import each_value
@@ -16,6 +17,7 @@ from admin.viewing.page_catalogue import END_MARK, START_MARK, PageCatalogue, Vi
 from archive.access_rules import Access
 from archive.settings.load import Settings
 from dedupdb.captures.capture_index import Captures
+from dedupdb.captures.schema import CAPTURES, open_engine, writing
 from dedupdb.index.sidecars import source_of
 
 pytestmark = pytest.mark.both_databases
@@ -146,6 +148,27 @@ def test_later_records_are_read_and_earlier_ones_are_not_read_again(catalogue: P
         assert len(again.pages(NAME, everything).pages) == 3
     finally:
         again.close()
+
+
+def test_rows_that_are_committed_behind_later_ones_are_read(catalogue: PageCatalogue, chosen: Settings) -> None:
+    fill(chosen)
+    shelf = Shelf(chosen)
+    visit(shelf, "http://example.org/new", "New", "brandnew words")
+    shelf.close()
+    early = CAPTURES.c.url.like("%/oak")
+    engine = open_engine(chosen.database_url)
+    with writing(engine) as connection:
+        rows = [dict(row._mapping) for row in connection.execute(select(CAPTURES).where(early))]
+        connection.execute(delete(CAPTURES).where(early))
+    assert refresh(catalogue, chosen)
+    assert (urls(catalogue, "oak"), urls(catalogue, "brandnew")) == ([], ["http://example.org/new"])
+
+    with writing(engine) as connection:
+        connection.execute(insert(CAPTURES), rows)
+    engine.dispose()
+
+    assert refresh(catalogue, chosen)
+    assert urls(catalogue, "oak") == [OAK]
 
 
 def test_reading_stops_when_its_time_is_up_and_goes_on_later(catalogue: PageCatalogue, chosen: Settings) -> None:
