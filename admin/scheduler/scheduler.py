@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Final
 
-from admin.harvests.generation.postponement import postponed
+from admin.harvests.generation.postponement import is_postponed, postponed
 from admin.harvests.generation.ready import DueHarvest, due, is_ready
 from admin.harvests.generation.run import EventKind, FenceLost, GenerationEvent, Generator, Listener
 from admin.models.database import Database
@@ -177,7 +177,7 @@ class Scheduler:
         if undone:
             _LOG.warning("%d jobs of interrupted runs were removed; the runs are generated again", undone)
         with self._database.reading(SCHEDULER) as reading:
-            ready = self._served(reading, due(reading.session, reading.now))
+            ready = self._ready(reading)
         started = [harvest for harvest in ready if harvest.id not in busy]
         for harvest in started:
             self._begin(generator, harvest)
@@ -187,20 +187,20 @@ class Scheduler:
             in_work = tuple(work.harvest.name for work in self._state.in_work.values())
         return TickReport(started=tuple(harvest.name for harvest in started), in_work=in_work, undone=undone)
 
-    def _served(self, reading: Transaction, ready: Sequence[DueHarvest]) -> list[DueHarvest]:
-        """Return the harvests whose channel has a harvester; say once of each other one why it waits."""
+    def _ready(self, reading: Transaction) -> list[DueHarvest]:
+        """Return the due harvests whose channel has a harvester; say once of each other one why it waits."""
         if not self._settings.generation.postpone_unregistered_channel:
-            return list(ready)
-        waiting = postponed(reading.session, ready)
-        for harvest in ready:
-            if harvest.id in waiting.keys() - self._state.postponed:
+            return due(reading.session, reading.now)
+        waiting = postponed(reading.session, reading.now)
+        for harvest in waiting:
+            if harvest.id not in self._state.postponed:
                 _LOG.warning(
                     "harvest %s waits: no harvester has registered for channel %s; start one with"
                     " `ghostfleet harvester --channel %s`",
-                    *(harvest.name, waiting[harvest.id], waiting[harvest.id]),
+                    *(harvest.name, harvest.channel, harvest.channel),
                 )
-        self._state.postponed = frozenset(waiting)
-        return [harvest for harvest in ready if harvest.id not in waiting]
+        self._state.postponed = frozenset(harvest.id for harvest in waiting)
+        return due(reading.session, reading.now, ~is_postponed())
 
     def _begin(self, generator: Generator, harvest: DueHarvest) -> None:
         pool = self._snapshots if harvest.kind == HarvestKind.SNAPSHOT else self._selective

@@ -11,8 +11,7 @@ from typing import Final
 from sqlalchemy import select
 
 from admin.harvests.dispatch.queue import READY_AFTER
-from admin.harvests.generation.postponement import postponed
-from admin.harvests.generation.ready import due
+from admin.harvests.generation.postponement import postponing_channels
 from admin.models.harvest_tables import Channel
 from admin.models.job_tables import Harvester, HarvesterState, HarvestJob, JobStatus
 from admin.models.people_tables import InstallationValue
@@ -41,7 +40,7 @@ def tell_of_unserved_channels(transaction: Transaction) -> list[str]:
         name: f"Jobs wait for channel {name}, which has no harvester"
         for name in session.scalars(select(Channel.name).where(Channel.id.not_in(served), old_job))
     }
-    for name in postponed(session, due(session, transaction.now)).values():
+    for name in postponing_channels(session, transaction.now):
         waiting[name] = f"Harvests wait for channel {name}, for which no harvester has registered"
     return _tell(transaction, _CHANNEL, Event.CHANNEL_WITHOUT_HARVESTER, waiting, "channel")
 

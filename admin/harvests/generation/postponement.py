@@ -5,22 +5,48 @@ A channel whose harvesters are stopped for a while has its jobs made; they wait 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from admin.harvests.dispatch.channels import is_of_harvest
-from admin.harvests.generation.ready import DueHarvest
+from admin.harvests.generation.ready import MOST, is_due
 from admin.models.harvest_tables import Channel, Harvest
 from admin.models.job_tables import Harvester
+from archive.dates import Micros
+from archive.fast_frozen import fast_frozen
 
 
-def postponed(session: Session, harvests: Sequence[DueHarvest]) -> dict[int, str]:
-    """Return the names of the channels without a harvester, by the number of each harvest that waits for one."""
+@fast_frozen(frozen=True, slots=True)
+class PostponedHarvest:
+    """A postponed harvest is due, and waits for a harvester of its channel."""
+
+    id: int
+    name: str
+    channel: str
+
+
+def is_postponed() -> ColumnElement[bool]:
+    """Return the condition that no harvester has registered for the channel of a harvest."""
+    return select(Channel.id).where(is_of_harvest(), _is_unregistered()).exists()
+
+
+def postponed(session: Session, now: Micros) -> list[PostponedHarvest]:
+    """Return the due harvests that wait for a harvester, those that have waited longest first."""
     found = session.execute(
-        select(Harvest.id, Channel.name)
+        select(Harvest.id, Harvest.name, Channel.name)
         .join(Channel, is_of_harvest())
-        .where(Harvest.id.in_([each.id for each in harvests]), Channel.id.not_in(select(Harvester.channel_id)))
+        .where(is_due(now), _is_unregistered())
+        .order_by(Harvest.next_run, Harvest.id)
+        .limit(MOST)
     )
-    return {row.id: row.name for row in found}
+    return [PostponedHarvest(*row) for row in found]
+
+
+def postponing_channels(session: Session, now: Micros) -> list[str]:
+    """Return the names of the channels without a harvester for which due harvests wait."""
+    waiting = select(Harvest.id).where(is_of_harvest(), is_due(now)).exists()
+    return list(session.scalars(select(Channel.name).where(_is_unregistered(), waiting).order_by(Channel.name)))
+
+
+def _is_unregistered() -> ColumnElement[bool]:
+    return Channel.id.not_in(select(Harvester.channel_id))

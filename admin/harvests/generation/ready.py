@@ -41,15 +41,20 @@ def is_ready(harvest: Harvest, now: Micros) -> bool:
     return harvest.is_active and harvest.runs_made == 0 and harvest.is_index_ready and not waits
 
 
-def due(session: Session, now: Micros, most: int = MOST) -> list[DueHarvest]:
-    """Return the harvests that are ready, those that have waited longest first."""
+def due(session: Session, now: Micros, *conditions: ColumnElement[bool]) -> list[DueHarvest]:
+    """Return the harvests that are ready and meet the conditions, those that have waited longest first."""
     found = session.execute(
         select(Harvest.id, Harvest.name, Harvest.kind)
-        .where(or_(_is_due_selective(now), _is_due_snapshot(now)))
+        .where(is_due(now), *conditions)
         .order_by(Harvest.next_run, Harvest.id)
-        .limit(most)
+        .limit(MOST)
     )
     return [DueHarvest(identifier, name, HarvestKind(kind)) for identifier, name, kind in found]
+
+
+def is_due(now: Micros) -> ColumnElement[bool]:
+    """Return the condition that a harvest is ready."""
+    return or_(_is_due_selective(now), _is_due_snapshot(now))
 
 
 def _is_due_selective(now: Micros) -> ColumnElement[bool]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import delete, select, update
-from support.admin.harvest_database import HOUR, MINUTE, MovableClock
+from sqlalchemy import delete, insert, select, update
+from support.admin.harvest_database import HOUR, MINUTE, START, MovableClock
 from support.admin.harvest_world import World, stopped_harvester
 from support.admin.notifying import Notifying
 from support.web.mail_receiver import MailReceiver
 from support.web.webhook_receiver import WebhookReceiver
 
 from admin.harvester.dispatch_link import DispatchLink
+from admin.harvests.generation.postponement import postponing_channels
+from admin.harvests.generation.ready import MOST
 from admin.models.database import Database
 from admin.models.errors import NotFound
+from admin.models.harvest_tables import Harvest
 from admin.models.job_tables import Harvester, HarvesterState
 from admin.models.people_tables import AuditEntry
 from admin.models.transaction import COMMAND_LINE
@@ -68,6 +71,21 @@ def test_a_harvest_waits_for_the_first_harvester_of_its_channel(world: World, se
     register(world, 2)
     assert look(world, settings).started == ("snapshot",)
     assert look(world, settings).started == ()
+
+
+def test_harvests_that_wait_for_a_harvester_delay_no_other_one(world: World, settings: Settings) -> None:
+    first = world.harvest("waiting")
+    with world.database.transaction(COMMAND_LINE) as transaction:
+        row = transaction.session.get_one(Harvest, first)
+        names = {each.name for each in Harvest.__table__.columns} - {"id"}
+        values = {name: getattr(row, name) for name in names}
+        waiting = [values | {"name": f"waiting {number}"} for number in range(MOST)]
+        transaction.session.execute(insert(Harvest), waiting)
+    world.snapshot("later", next_run=START - 1)
+    with world.database.reading(COMMAND_LINE) as reading:
+        assert postponing_channels(reading.session, reading.now) == ["focused", "snapshots"]
+    register(world, 2)
+    assert sorted(look(world, settings).started) == ["later", "snapshot"]
 
 
 def test_the_setting_makes_jobs_without_a_harvester(world: World, settings: Settings) -> None:
