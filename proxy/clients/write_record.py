@@ -161,7 +161,7 @@ class WriteRecord(NeverUpgraded):
         self._client: Client | None = client
         self._services = services
         self._spool = Spool(services.settings.spool_bytes, services.spool_folder)
-        self._reader = BodyReader(framing, length, lambda _: None, strict=True)
+        self._reader = BodyReader(framing, length, lambda piece: self._spool.add(bytes(piece)), strict=True)
         session.began()
 
     @property
@@ -173,9 +173,11 @@ class WriteRecord(NeverUpgraded):
         return False
 
     def request_data(self, data: bytes) -> int:
-        """Return the next bytes of the block; the last ones hand the record to the writer."""
+        """Take the next bytes of the block, and return how many; the last ones hand the record to the writer.
+
+        Raises OSError for a full disk. Even the last bytes do not make the block whole then.
+        """
         taken = self._reader.feed(data)
-        self._spool.add(data[:taken])
         if self._reader.done and self._policy.refusal is not None:
             self._turn_away(self._policy.refusal)
         elif self._reader.done and self._policy.limits:
@@ -194,7 +196,11 @@ class WriteRecord(NeverUpgraded):
             self._over()
 
     def _submit(self) -> None:
-        body = self._spool.message().body
+        try:
+            body = self._spool.message().body
+        except OSError as error:
+            self._turn_away(Refused(503, f"the request can't be kept: {error}", "spool"))
+            return
         item = derived(self._kind, self._url, self._text(b"content-type"), body, self._policy.context)
         self._date = item.date
         self._services.recorder.submit(replace(item, method=self._head.method), self._answered)
