@@ -192,7 +192,7 @@ def was_cancelled() -> ColumnElement[bool]:
 def fail_job(transaction: Transaction, job_id: int, reason: str) -> None:
     """Let a job fail that no harvester works on, such as one of a channel that nobody serves any more."""
     transaction.require(Right.OPERATE)
-    job = transaction.session.get(HarvestJob, job_id)
+    job = transaction.session.get(HarvestJob, job_id, with_for_update=True)
     if job is None:
         raise NotFound("job", job_id)
     if job.status not in (JobStatus.NEW, JobStatus.SUBMITTED):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 from support.admin.harvest_database import MINUTE, SECOND, MovableClock
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 from support.admin.notifying import Notifying
 from support.each_value import each_value
+from support.processes.waiting import until
 
 from admin.harvests.dispatch import listing, steering
 from admin.harvests.dispatch.harvesters import Registration, announce, list_harvesters, register
@@ -318,6 +320,29 @@ def test_a_rejection_can_be_undone_and_a_failed_job_resubmitted_as_its_continuat
         assert listing.show_job(transaction, new).continuation_of_id == job.id
         actions = transaction.session.scalars(select(AuditEntry.action).order_by(AuditEntry.id)).all()
         assert actions[-3:] == ["job.reject", "job.undo_reject", "job.resubmit"]
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize("tables_url", ["postgresql"], indirect=True)
+def test_a_job_that_a_harvester_takes_at_this_moment_is_not_cancelled(database: Database, jobs: list[int]) -> None:
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+    def is_waiting() -> bool:
+        with database.reading(COMMAND_LINE) as reading:
+            return bool(reading.session.scalar(text(waiting)))
+
+    def cancel() -> None:
+        with database.transaction(COMMAND_LINE) as transaction:
+            steering.fail_job(transaction, jobs[0], "not wanted")
+
+    with ThreadPoolExecutor(1) as thread:
+        with database.transaction(COMMAND_LINE) as transaction:
+            assert started(transaction).id == jobs[0]
+            cancelled = thread.submit(cancel)
+            until(is_waiting, what="the wait for the row of the job")
+        with pytest.raises(IllegalState, match="is STARTED"):
+            cancelled.result()
+    assert statuses(database)[0] is JobStatus.STARTED
 
 
 def test_lists_are_paged_and_filtered(database: Database, jobs: list[int]) -> None:
