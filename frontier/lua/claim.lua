@@ -275,11 +275,17 @@ local function pick(host, id, visits, failures, leased, group)
 end
 
 -- Take back the leases of a host whose last lease has expired, so that its worker is gone. The whole job of this worker
--- may be gone, too. Then no other claim would take back its leases.
+-- may be gone, too. Then no other claim would take back its leases. Return false while further expired leases may be those
+-- of the host, since each of them ends a visit of the host when it is taken back.
 local function free_host(host)
   local holder = job_at(SHARD .. (call('HGET', HOSTS .. host, 'j') or ''))
-  if holder ~= own and known(holder) then sweep(holder, NOW, BATCH, max_retries) end
+  if holder ~= own and known(holder) then
+    sweep(holder, NOW, BATCH, max_retries)
+    if call('ZCOUNT', holder.leases, '-inf', NOW) > 0 then return false end
+  end
+  if call('ZCOUNT', own.leases, '-inf', NOW) > 0 then return false end
   call('HSET', HOSTS .. host, 'n', 0)
+  return true
 end
 
 -- Pick a URL of this host, and return true. Else return nil and the time of the next check, or nil when the queue is empty
@@ -289,8 +295,7 @@ local function pick_from(host, has_turn)
   if due > NOW then return nil, due end
   if visits >= per_host then
     if leased > NOW then return nil, NOW + BUSY_MS end
-    free_host(host)
-    return nil, NOW
+    return nil, free_host(host) and NOW or NOW + BUSY_MS
   end
   if own.is_renders and call('EXISTS', queue_of(plain, host)) == 1 then
     -- The plain crawler has URLs of this host, too. It gets the host for the time that the last render took.

@@ -114,6 +114,41 @@ def test_a_job_whose_workers_all_died_does_not_block_a_host_for_other_jobs(bench
     assert (progress.queued, progress.leased, progress.swept) == (1, 0, 1)
 
 
+def test_no_host_gets_two_visits_after_more_leases_ran_out_than_one_claim_takes_back(
+    bench: Bench, links: Links
+) -> None:
+    hosts = [f"h{number}.example" for number in range(220)]
+    frontier = bench.frontier("http://h0.example/")
+    frontier.add(links(*(f"http://{host}/{number}" for host in hosts for number in range(2))))
+    for lease in frontier.exchange((), [f"gone-{number}" for number in range(220)]).claims:
+        assert isinstance(lease, Lease)
+        _let_the_lease_run_out(bench, lease, "spring")
+    visited: list[str] = []
+    for step in range(5):
+        bench.make_due(*hosts)
+        claims = frontier.exchange((), [f"w-{step}-{number}" for number in range(220)]).claims
+        visited += [lease.host for lease in claims if isinstance(lease, Lease)]
+    assert sorted(visited) == sorted(hosts)
+    assert {bench.host(host)["n"] for host in hosts} == {1}
+
+
+def test_a_host_of_a_dead_job_with_many_leases_is_free_when_its_own_lease_was_taken_back(
+    bench: Bench, links: Links, leased: Claim
+) -> None:
+    dead, alive = bench.frontier(name="dead"), bench.frontier("http://example.org/alive", name="alive")
+    last = leased(dead)
+    dead.add(links(*(f"http://h{number}.example/" for number in range(220))))
+    for lease in dead.exchange((), [f"gone-{number}" for number in range(220)]).claims:
+        assert isinstance(lease, Lease)
+        _let_the_lease_run_out(bench, lease, "dead")
+    _let_the_lease_run_out(bench, last, "dead")
+    bench.client.zadd(bench.key("leases", "dead"), {last.id: 2})
+    while not isinstance(alive.claim("w"), Lease):
+        bench.make_due("example.org", job="alive")
+    dead.sweep()
+    assert bench.host("example.org")["n"] == 1
+
+
 def test_a_job_that_was_dropped_while_it_held_a_host_does_not_block_it(bench: Bench, leased: Claim) -> None:
     gone, alive = bench.frontier(name="gone"), bench.frontier("http://example.org/alive", name="alive")
     lease = leased(gone)
