@@ -40,6 +40,11 @@ class _Substitute(Delivery):
             head, framing = freshened(self.earlier, head), Framing.LENGTH
         return super().begin(head, framing, stays=stays)
 
+    def refuse(self, status: int, code: int, word: str, text: str, extra: str = "") -> None:
+        """Send an error, behind which the earlier payload must not follow."""
+        self.earlier.is_answer = False
+        super().refuse(status, code, word, text, extra)
+
 
 class Substitute(_Substitute):
     """Most clients get this substitute."""

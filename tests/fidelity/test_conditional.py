@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import resource
 import socket
 import time
 import urllib.request
@@ -16,6 +17,7 @@ from support.archive.pywb_server import PywbServer
 from support.archive.warc_reader import Stored, files
 from support.origins.raw_origin import RawOrigin, Send, Step, response
 from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
 from support.proxy.running_proxy import RunningProxy, credentials, request
 
 ADDRESS = "127.0.1.93"
@@ -83,6 +85,25 @@ def fetched_and_indexed(proxy: RunningProxy, url: str, *headers: str) -> None:
 def indexed(proxy: RunningProxy, url: str) -> None:
     replay = credentials(proxy.control("POST", "/sessions", {"collection": "default", "mode": "replay"}))
     until(lambda: proxy.get(url, replay).status == 200, what=f"{url} in the index")
+
+
+def test_a_304_that_can_not_be_kept_is_an_error_and_nothing_behind_it(
+    tmp_path: Path, redis_url: str, site: Site
+) -> None:
+    url = site.origin.url("/not-kept")
+    with ProxyProcess(tmp_path / "home", redis_url, {"dedup.conditional": True}) as proxy:
+        assert proxy.get(url).status == 200
+        proxy.index()
+        (pid,) = proxy.ready["pids"]
+        unlimited = resource.prlimit(pid, resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+        with proxy.connect() as client:
+            reply = client.ask(request("plain", url))
+            ends = client.is_closed_by_proxy()
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, unlimited)
+
+    assert len(site.asked("/not-kept")) == 2
+    assert (reply.status, reply.header("Ghostfleet-Error")) == (503, "0 not-kept")
+    assert ends
 
 
 def the_revisit(proxy: RunningProxy, url: str) -> tuple[Stored, Stored, Stored]:
