@@ -11,7 +11,7 @@ from typing import Final
 
 from archive import url as urls
 
-_WWW: Final = re.compile(r"www\d*\.")
+_WWW: Final = re.compile(r"^www\d*\.")
 _AUTHORITY: Final = re.compile(r"(\[.*\]|[^:]*)(:\d+)?")
 
 
@@ -23,7 +23,7 @@ def loose_key(url: str) -> str:
         return urls.key(url)
     rest = address.lower().partition("://")[2]
     cut = min((at for at in map(rest.find, "/?") if at >= 0), default=len(rest))
-    found = _AUTHORITY.fullmatch(_WWW.sub("", rest[:cut], count=1) or rest[:cut])
+    found = _AUTHORITY.fullmatch(_WWW.sub("", rest[:cut]) or rest[:cut])
     host, port = (found[1], found[2] or "") if found else (rest[:cut], "")
     path, _, query = rest[cut:].partition("?")
     parts = f"?{'&'.join(sorted(query.split('&')))}" if query else ""

@@ -12,6 +12,8 @@ from archive.loose_key import loose_key
     [
         ("http://www.Example.com/A/B/?b=2&a=1&a=0", "com,example)/a/b/?a=0&a=1&b=2"),
         ("https://www12.example.com:8443/", "com,example:8443)/"),
+        ("http://mywww.example.com/", "com,example,mywww)/"),
+        ("http://static.www.example.com/", "com,example,www,static)/"),
         ("http://example.com:80", "com,example)/"),
         ("http://127.0.0.1:81/x", "1,0,0,127:81)/x"),
         ("http://[::1]:81/x", "[::1]:81)/x"),
