@@ -67,7 +67,7 @@ class ClientSide:
         self._left = 0
         self._has_begun = False
 
-    def begin(self, response: http.Response) -> bool:
+    def begin(self, response: http.Response, *, keep_alive: bool) -> bool:
         """Send the head. Return False when a script made a head that can't be sent."""
         reason = response.data.reason
         lines = [b"HTTP/1.1 %d %s" % (response.status_code, reason)]
@@ -83,7 +83,7 @@ class ClientSide:
         elif has_body:
             self._framing = Framing.CLOSE if is_old else Framing.CHUNKED
             lines += [] if is_old else [b"Transfer-Encoding: chunked"]
-        if not self._stays(keep_alive=self._asked.keep_alive):
+        if not self._stays(keep_alive=keep_alive):
             lines.append(b"Connection: close")
         if b"\r" in reason or b"\n" in reason or not all(_LINE.fullmatch(line) for line in lines[1:]):
             return False

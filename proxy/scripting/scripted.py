@@ -273,14 +273,18 @@ class ScriptedExchange(NeverUpgraded):
         elif isinstance(event, http_events.ResponseHeaders):
             if not self._was_fetched:
                 self._log_without_fetch("answered-by-script")
-            if not self._client.begin(event.response):
+            if not self._client.begin(event.response, keep_alive=self._client_may_stay):
                 self._give_up("a script made a response whose head can't be sent")
         elif isinstance(event, http_events.ResponseEndOfMessage):
             client, self._client = self._client, None
-            client.end(keep_alive=self._scripted_request.request.head.keep_alive and self._reader.done)
+            client.end(keep_alive=self._client_may_stay and self._reader.done)
             self._over()
         else:
             self._client.send(event)
+
+    @property
+    def _client_may_stay(self) -> bool:
+        return self._scripted_request.request.head.keep_alive and not self._services.gate.is_draining
 
     def _give_up(self, why: str) -> None:
         """Report that no whole response will come, or break the connection. A fetch that is under way is recorded to

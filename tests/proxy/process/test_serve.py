@@ -16,7 +16,7 @@ from support.origins.odd_responses import OK, chunked, page
 from support.origins.raw_origin import RawOrigin, Send, Wait, response
 from support.processes.waiting import until
 from support.proxy.proxy_process import ProxyProcess
-from support.proxy.running_proxy import request
+from support.proxy.running_proxy import credentials, request
 
 from dedupdb.fleet.registry import Registry
 
@@ -74,12 +74,17 @@ class TestStopping:
         assert record.block == whole
         assert [path.suffix for path in proxy.folder().iterdir()] == [".gz"]
 
-    def test_closes_the_connection_behind_the_last_answer(self, start: Any, origin: RawOrigin) -> None:
+    @pytest.mark.parametrize("scripts", [[], ["none.py"]])
+    def test_closes_the_connection_behind_the_last_answer(
+        self, start: Any, origin: RawOrigin, tmp_path: Path, scripts: list[str]
+    ) -> None:
         go = threading.Event()
         origin.script("/last-answer", Wait(go), Send(response(page(b"last-answer"))))
-        proxy = start()
+        (tmp_path / "none.py").write_text("")
+        proxy = start(proxy__script_folder=str(tmp_path))
+        session = credentials(proxy.session(scripts=scripts))
         with proxy.connect() as client:
-            client.send(request("plain", origin.url("/last-answer")) * 2)
+            client.send(request("plain", origin.url("/last-answer"), session) * 2)
             until(lambda: origin.asked("/last-answer"), what="the request to reach the origin")
             proxy._process.send_signal(signal.SIGTERM)
             until(lambda: is_draining(proxy), what="new connections to be refused")
