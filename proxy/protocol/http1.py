@@ -21,7 +21,7 @@ type FieldLines = tuple[Field, ...]
 
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-"""What the name of a header field may be (RFC 9110 section 5.6.2)."""
+"""The name of a header field is a token (RFC 9110 section 5.6.2)."""
 _STATUS_LINE: Final = re.compile(
     rb"(?s:.{0,4}?)(?i:HTTP(?:/([0-9]{1,9})(?:\.([0-9]{1,9}))?)?[^ \t\r\n]{0,20}|ICY)"
     rb"[ \t]+([0-9]{3})(?![0-9])[ \t]*([^\r\n]*)\r?\n?"
