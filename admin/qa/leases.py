@@ -147,6 +147,7 @@ def add_pages(transaction: Transaction, session: QaSession, pages: Sequence[Foun
                 continue
             else:
                 row.state, row.score, row.tries = QaPageState.WAITING, -1, 0
+                row.taken_by, row.taken_until = "", None
             row.page_id, row.captured, row.is_rendered = page.page_id, page.captured, page.is_rendered
             added += 1
         transaction.session.flush()
@@ -178,6 +179,12 @@ def take_page(database: Database, session_id: int, owner: str, seconds: float) -
         row.state, row.taken_by, row.taken_until = QaPageState.TAKEN, owner, now + int(seconds * _MICROS)
         row.tries += 1
         return TakenPage(row.id, row.url, row.page_id, row.captured, row.is_rendered, row.tries)
+
+
+def taken_row(transaction: Transaction, page: TakenPage, owner: str) -> QaPage | None:
+    """Return the locked row of a page; None when this process lost the page, or the row has a newer capture now."""
+    row = transaction.session.get(QaPage, page.id, with_for_update=True)
+    return row if row is not None and (row.taken_by, row.captured) == (owner, page.captured) else None
 
 
 def give_back(database: Database, session_id: int, owner: str) -> None:

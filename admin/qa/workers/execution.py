@@ -23,7 +23,7 @@ from admin.collections.browsing.index import OpenIndex, index_of, unread_files
 from admin.models.database import Database
 from admin.models.errors import UseCaseError
 from admin.models.job_tables import HarvestJob, JobStatus
-from admin.models.qa_tables import QaPage, QaPageState, QaSession, QaState
+from admin.models.qa_tables import QaPageState, QaSession, QaState
 from admin.qa import leases
 from admin.qa.judging.captured_page import is_archived, read_captured_page, record_shown
 from admin.qa.judging.judgement import Judge, Judgement
@@ -279,17 +279,20 @@ class QaExecution:
 
     def _wait_again(self, page: TakenPage) -> None:
         with self._database.transaction(QA) as transaction:
-            row = transaction.session.get(QaPage, page.id)
-            if row is not None and row.taken_by == self._owner:
+            row = leases.taken_row(transaction, page, self._owner)
+            if row is not None:
                 row.state, row.taken_by, row.taken_until = QaPageState.WAITING, "", None
 
     def _keep(self, page: TakenPage, judgement: Judgement, milliseconds: int) -> None:
         """Keep the pictures as files, then the judgement in the database."""
+        with self._database.transaction(QA) as transaction:
+            if leases.taken_row(transaction, page, self._owner) is None:
+                return  # the folder may have the pictures of a newer capture already
         folder = page_folder(self._tools.settings, self._collection, self._session_id, page.id)
         names = _write_pictures(folder, judgement)
         with self._database.transaction(QA) as transaction:
-            row = transaction.session.get(QaPage, page.id)
-            if row is None or row.taken_by != self._owner:
+            row = leases.taken_row(transaction, page, self._owner)
+            if row is None:
                 return
             row.state = QaPageState.UNJUDGED if judgement.is_unjudged else QaPageState.JUDGED
             row.taken_by, row.taken_until = "", None

@@ -104,6 +104,21 @@ def test_a_newer_capture_of_a_page_is_judged_again_and_an_older_one_is_not(datab
         assert (row.pages, row.judged) == (1, 0)
 
 
+def test_a_page_with_a_newer_capture_is_no_longer_the_one_that_was_taken(database: Database) -> None:
+    number = session(database, pages=1)
+    before = leases.take_page(database, number, "one", 60)
+    assert before is not None
+    with database.transaction(QA) as transaction:
+        assert leases.taken_row(transaction, before, "one") is not None
+        assert leases.taken_row(transaction, before, "two") is None
+        leases.add_pages(transaction, transaction.session.get_one(QaSession, number), [page(0, captured=2)])
+    again = leases.take_page(database, number, "one", 60)
+    assert again is not None
+    with database.transaction(QA) as transaction:
+        assert leases.taken_row(transaction, before, "one") is None
+        assert leases.taken_row(transaction, again, "one") is not None
+
+
 @pytest.mark.parametrize("state", list(QaState))
 def test_states_follow_the_table(state: QaState) -> None:
     for following in QaState:

@@ -1,0 +1,85 @@
+"""admin/qa/workers/execution: each judgement belongs to the capture that the worker saw."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.archive.capture_rows import capture
+from support.processes.waiting import until
+
+from admin.models.database import Database
+from admin.models.job_tables import HarvestJob, JobStatus
+from admin.models.qa_tables import QaPage, QaPageState, QaSession, QaState
+from admin.models.transaction import COMMAND_LINE
+from admin.qa import sessions
+from admin.qa.leases import QA, take_work
+from admin.qa.sessions import NewQaSession
+from admin.qa.workers import execution
+from admin.qa.workers.execution import QaExecution
+from admin.qa.workers.tools import Tools
+from archive.settings.load import Settings, load
+from browsers.ghosts.ghost import Ghost
+from browsers.ghosts.replay_visit import ReplayOrder
+from browsers.proxying.control_client import Control
+from browsers.visit import FleetUnavailable
+from dedupdb.captures.capture_index import Captures
+
+OWNER = "a process"
+PAGE = "http://a.test/"
+
+
+@pytest.fixture
+def settings(home: Any) -> Settings:
+    return load({"home": str(home), "qa.workers": 1, "qa.tries": 1, "qa.follow_seconds": 0.05}, environment={})
+
+
+def keep_page(settings: Settings, page_id: str, date: str) -> None:
+    """Index the page information that a ghost wrote of a visit."""
+    info = capture(f"urn:pageinfo:{PAGE}", date, page_id=page_id, kind="resource", filename=f"{page_id}.warc.gz")
+    Captures(settings.database_url).add([info])
+
+
+def judge(database: Database, settings: Settings, **wanted: Any) -> int:
+    """Work on a new session of the collection until its end."""
+    with database.transaction(COMMAND_LINE) as transaction:
+        number = sessions.start(transaction, NewQaSession(collection="news", **wanted)).id
+    taken = take_work(database, QaSession, OWNER, number)
+    assert taken is not None
+    ghost = cast(Ghost, SimpleNamespace(break_off=lambda: None))
+    tools = Tools(settings, ghost, (cast(Control, None),), "")
+    assert QaExecution(database, taken, OWNER, tools).run(lambda: False) is QaState.DONE
+    return number
+
+
+def pages(database: Database, session: int) -> list[QaPage]:
+    with database.reading(QA) as reading:
+        return list(reading.session.get_one(QaSession, session).rows)
+
+
+def test_a_page_that_is_captured_again_during_its_visit_is_judged_by_the_newer_capture(
+    sqlite_database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = sqlite_database
+    with database.transaction(COMMAND_LINE) as transaction:
+        add_domain(transaction, "example.org")
+        job = add_job(transaction, add_harvest(transaction, add_channel(transaction)))
+        job.status = JobStatus.STARTED
+        number = job.id
+    keep_page(settings, "one", "20260101000000")
+    visits: list[int] = []
+
+    def visit(_: Ghost, __: Control, order: ReplayOrder, *___: Any, **____: Any) -> None:
+        visits.append(order.captured)
+        if len(visits) == 1:
+            keep_page(settings, "two", "20260201000000")
+            until(lambda: [page.page_id for page in pages(database, 1)] == ["two"], what="the newer capture")
+            with database.transaction(COMMAND_LINE) as transaction:
+                transaction.session.get_one(HarvestJob, number).status = JobStatus.DONE
+        raise FleetUnavailable(f"visit {len(visits)}")
+
+    monkeypatch.setattr(execution, "replay_page", visit)
+    [page] = pages(database, judge(database, settings, follows=True))
+    assert (page.state, page.captured, page.why.rpartition(": ")[2]) == (QaPageState.UNJUDGED, visits[-1], "visit 2")
