@@ -155,14 +155,15 @@ class Finishing:
         self.folder.save_result(result)
 
     def _counted(self) -> JobResult:
-        folder, state = self.folder, self.folder.state
-        run = self._run()
+        folder, run = self.folder, self._run()
+        if run is not None and run.state.status is JobState.RUNNING:
+            folder.save(was_cut_off=True)  # the reports end the run, and hide this from the next try
+            run = self._write_reports(run)
+        state = folder.state
         tally = DomainTally(limits_of(folder.claim, state.domain_limits), self.settings.harvester.disregard_seed_url)
         report: dict[str, Any] = {}
         objects_by_file = Counter[str]()
         if run is not None:
-            if run.state.status is JobState.RUNNING:
-                run = self._write_reports(run)
             for line in LogFollower(run.folder / crawl_log.FILE_NAME).lines():
                 tally.add(line)
                 if line.code > 0 and (name := line.extra.get("warcFilename")):

@@ -108,6 +108,8 @@ class JobFolderState:
     exit_code: int | None = None
     was_killed: bool = False
     """The crawl's process did not end in time, and was killed."""
+    was_cut_off: bool = False
+    """The crawl's process ended without the reports of its run."""
     patterns_off: Mapping[str, str] = field(default_factory=dict)
     """Patterns that the crawl switched off, as their search took too long, each with such a URL."""
     late_renders: int = 0

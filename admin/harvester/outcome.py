@@ -64,7 +64,7 @@ def harvest_error(state: JobFolderState, run: RunState | None, last_words: str) 
         return HarvestError()
     if run is not None and run.status is JobState.FAILED and state.exit_code == EXIT_CODES[JobState.FAILED]:
         return _error(run.reason or "the crawl failed", "\n".join(run.missing))
-    if state.cause in _WELL_ASKED and run is not None and run.status is not JobState.RUNNING:
+    if state.cause in _WELL_ASKED and run is not None and not state.was_cut_off:
         return HarvestError()
     if state.exit_code == _INTERRUPTED:
         return _error("the crawl was interrupted by a signal", last_words)

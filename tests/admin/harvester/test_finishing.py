@@ -20,7 +20,7 @@ from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.documents.harvest_info import harvest_info
 from admin.harvester.finishing import Finishing
 from admin.harvester.harvester import HarvesterProcess
-from admin.harvester.job_folder import JobFolder, JobStep
+from admin.harvester.job_folder import JobFolder, JobStep, StopCause
 from admin.harvests.dispatch.queue import TOO_LATE
 from admin.harvests.dispatch.steering import Verb
 from admin.jobs.interrupts import Interrupts
@@ -169,6 +169,31 @@ def test_a_domain_is_not_complete_when_queued_urls_were_lost(
     assert finish(settings, folder, link, interrupts)
     assert admin.show(folder.claim.id).status is JobStatus.DONE
     assert admin.results(folder.claim.id)["example.org"] == (2, 210, 210, stop)
+
+
+@pytest.mark.parametrize("tries", [1, 2])
+def test_a_crawl_that_crashes_after_it_was_asked_to_end_is_an_error(
+    settings: Settings, admin: Admin, interrupts: Interrupts, monkeypatch: pytest.MonkeyPatch, tries: int
+) -> None:
+    folder, link = taken(admin, settings)
+    crawled(settings, folder)
+    folder.save(was_interrupted=False, cause=StopCause.OPERATOR, reason="stopped by anna", exit_code=-11)
+    if tries == 2:  # the first harvester is killed before the statistics are kept
+        with monkeypatch.context() as patch:
+            patch.setattr(JobFolder, "save_result", raise_killed)
+            with pytest.raises(KeyboardInterrupt):
+                finish(settings, folder, link, interrupts)
+        folder.close(is_over=False)
+        again = JobFolder.take_over(folder.path, lambda _: None)
+        assert again is not None
+        folder = again
+    assert finish(settings, folder, link, interrupts)
+    ended = admin.show(folder.claim.id)
+    assert (ended.status, ended.harvest_error) == (JobStatus.FAILED, "the crawl's process was killed by SIGSEGV")
+
+
+def raise_killed(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_the_index_of_each_data_file_finds_every_record(
