@@ -48,8 +48,8 @@ END_MARK: Final = "\x03"
 _PREFIXES: Final = (INFO, TEXT, THUMBNAIL)
 _WINDOW: Final = 20_000
 _LATE_ROWS: Final = 20_000
-"""The newest rows that each refresh reads again. PostgreSQL numbers rows before their transaction is committed, so one
-indexer may commit low numbers after another one committed higher numbers."""
+"""The newest rows, which are read again after a while. PostgreSQL numbers rows before their transaction is committed,
+so one indexer may commit low numbers after another one committed higher numbers."""
 _COMMIT_ROWS: Final = 100
 _MOST_WORDS: Final = 20
 _LONGEST_QUERY: Final = 300
@@ -116,8 +116,10 @@ _NEXT_FILE: Final = (
     "SELECT collection, file FROM viewer_places WHERE (collection, file) > (:collection, :file) AND page > 0"
     " ORDER BY collection, file LIMIT 1"
 )
-_FILES_LOOKED_UP: Final = 200
-"""WARC files that one refresh looks up in the capture index, where a removed one has no captures any more."""
+_FILES_LOOKED_UP: Final = 500
+"""WARC files that are looked up at once in the capture index, where a removed one has no captures any more."""
+_SECOND_LOOK_SECONDS: Final = 30.0
+"""Late rows and removed files are rare, and looking for them at each refresh would make the pages slow."""
 _READS: Final = "viewer_reads"
 _LOCK: Final = 0x67686F7375
 _ROWS_AT_ONCE: Final = 200
@@ -175,9 +177,11 @@ class PageCatalogue:
         """Open the catalogue, and make its tables."""
         self._settings = settings
         self._is_sqlite = settings.database_url.startswith("sqlite")
-        self._mark = self._newest = 0
+        self._mark = 0
         self._looked_up = ("", "")
         """The collection and the file up to which removed files were looked for."""
+        self._second_look = 0.0
+        """The time from which late rows and removed files are looked for again."""
         self._listed: Iterator[None] | None = None
         self._reads = threading.Lock()
         self._engine = _sqlite_engine(settings) if self._is_sqlite else new_engine(settings.database_url)
@@ -288,11 +292,16 @@ class PageCatalogue:
             return {row.page: row.snippet or "" for row in rows}
 
     def _refresh(self, index: OpenIndex, ends: float) -> bool:
-        self._forget_removed(index)
+        is_second_look = time.monotonic() >= self._second_look
+        if is_second_look:
+            self._second_look = time.monotonic() + _SECOND_LOOK_SECONDS
+        self._forget_removed(index, self._removed_files(index) if is_second_look else [])
         with reading(index.engine) as connection:
             newest = connection.scalar(select(func.max(_C.id))) or 0
-        self._mark = self._mark if self._newest <= newest else 0
-        self._newest = newest
+        if self._mark > newest:
+            self._mark = 0
+        elif is_second_look:
+            self._mark = max(self._mark - _LATE_ROWS, 0)
         while self._mark < newest:
             end = min(self._mark + _WINDOW, newest)
             rows = self._window(index, end)
@@ -308,7 +317,6 @@ class PageCatalogue:
             self._mark = end
             if time.monotonic() > ends and end < newest:
                 return False
-        self._mark = max(newest - _LATE_ROWS, 0)
         return self._read_lists(index, ends)
 
     def _read_lists(self, index: OpenIndex, ends: float) -> bool:
@@ -371,12 +379,11 @@ class PageCatalogue:
                 known |= {(collection, file, offset) for offset in connection.scalars(query, values)}
         return [row for row in rows if (row.collection, row.filename, row.offset) not in known]
 
-    def _forget_removed(self, index: OpenIndex) -> None:
-        """Drop the pages of collections and of WARC files that the capture index does not have any more."""
+    def _forget_removed(self, index: OpenIndex, files: Sequence[tuple[str, str]]) -> None:
+        """Drop the pages of these WARC files, and of collections that the capture index does not have any more."""
         with self._reading() as connection:
             known = list(connection.scalars(text("SELECT DISTINCT collection FROM viewer_pages")))
         gone = [name for name in known if not index.finder.has(name)]
-        files = self._removed_files(index)
         if not gone and not files:
             return
         # A collection that was renamed has its rows under another name now, and a page may have records in other files.

@@ -150,7 +150,10 @@ def test_later_records_are_read_and_earlier_ones_are_not_read_again(catalogue: P
         again.close()
 
 
-def test_rows_that_are_committed_behind_later_ones_are_read(catalogue: PageCatalogue, chosen: Settings) -> None:
+def test_rows_that_are_committed_behind_later_ones_are_read(
+    catalogue: PageCatalogue, chosen: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_catalogue, "_SECOND_LOOK_SECONDS", 0)
     fill(chosen)
     shelf = Shelf(chosen)
     visit(shelf, "http://example.org/new", "New", "brandnew words")
@@ -199,6 +202,7 @@ def test_a_removed_file_leaves_no_page(
     catalogue: PageCatalogue, chosen: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page with another record in a file that stays keeps what that one says."""
+    monkeypatch.setattr(page_catalogue, "_SECOND_LOOK_SECONDS", 0)
     monkeypatch.setattr(page_catalogue, "_FILES_LOOKED_UP", 2)
     fill(chosen, "another")
     first, second, third = Shelf(chosen), Shelf(chosen), Shelf(chosen)
