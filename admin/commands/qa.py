@@ -222,4 +222,7 @@ def _show_end(database: Database, found: QaSessionDetails, *, as_json: bool, sto
         return INTERRUPTED
     if found.state is QaState.FAILED:
         raise JobFailed(found.error)
+    if not found.pages:
+        about = "; capture pages first" if found.job is None else f" of the job {found.job}; check its name"
+        raise JobFailed(f"nothing was judged: {found.collection} has no captured page{about}")
     return DAMAGED if found.totals.severe or found.totals.noticeable or found.unjudged else 0

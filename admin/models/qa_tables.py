@@ -131,6 +131,7 @@ class QaPage(Base):
     page_id: Mapped[Name]
     """The ghost's or the crawler's id of the visit, which all its records have."""
     captured: Mapped[Moment]
+    """0 for a page that has no capture."""
     is_rendered: Mapped[bool]
     """A ghost captured the page, so that there are pictures and a text to compare with."""
     state: Mapped[QaPageState] = mapped_column(chosen(QaPageState), default=QaPageState.WAITING)

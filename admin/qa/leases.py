@@ -149,6 +149,8 @@ def add_pages(transaction: Transaction, session: QaSession, pages: Sequence[Foun
                 row.state, row.score, row.tries = QaPageState.WAITING, -1, 0
                 row.taken_by, row.taken_until = "", None
             row.page_id, row.captured, row.is_rendered = page.page_id, page.captured, page.is_rendered
+            if page.why:
+                row.state, row.why, row.judged = QaPageState.UNJUDGED, page.why, transaction.now
             added += 1
         transaction.session.flush()
     return added

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
@@ -40,7 +40,10 @@ _HTML: Final = ("text/html", "application/xhtml+xml")
 
 @dataclass(frozen=True, slots=True)
 class FoundPage:
-    """A capture of a page. `row` is its number in the capture index, and `weight` orders pages for a sample."""
+    """A capture of a page. `row` is its number in the capture index, and `weight` orders pages for a sample.
+
+    A page that has no capture has the date 0, and `why` says why it can't be judged.
+    """
 
     url: str
     page_id: str
@@ -48,6 +51,7 @@ class FoundPage:
     is_rendered: bool
     row: int
     weight: float = 0.0
+    why: str = ""
 
     @property
     def host(self) -> str:
@@ -145,6 +149,13 @@ def list_pages(
             if not is_part:
                 found_pages[url] = page
     return sorted(found_pages.values(), key=lambda page: page.row), after
+
+
+def missing_pages(target: PageTarget, pages: Sequence[FoundPage]) -> list[FoundPage]:
+    """Return a page without a capture for each URL of the target that none of these pages has."""
+    why = f"the {'collection' if target.job is None else 'job'} has no captured page with this URL"
+    missing = target.urls - {page.url for page in pages}
+    return [FoundPage(url, "", 0, is_rendered=False, row=0, why=why) for url in sorted(missing)]
 
 
 def choose(

@@ -133,6 +133,7 @@ class QaPageView(OutputModel):
     title: str
     page_id: str
     captured: Micros
+    """0 for a page that has no capture."""
     is_rendered: bool
     state: QaPageState
     score: int

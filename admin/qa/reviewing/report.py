@@ -121,7 +121,7 @@ def _cells(page: QaPageView) -> list[object]:
         page.url,
         page.host,
         page.title,
-        iso_date(page.captured),
+        iso_date(page.captured) if page.captured else "",
         page.state,
         page.score if page.state is QaPageState.JUDGED else "",
         page.severity,

@@ -28,7 +28,7 @@ from admin.qa import leases
 from admin.qa.judging.captured_page import is_archived, read_captured_page, record_shown
 from admin.qa.judging.judgement import Judge, Judgement
 from admin.qa.leases import QA, TakenPage
-from admin.qa.listing import PageTarget, choose, list_pages, sample_size
+from admin.qa.listing import PageTarget, choose, list_pages, missing_pages, sample_size
 from admin.qa.picture_files import TEXT_NAME, page_folder
 from admin.qa.workers.records import write_judgement
 from admin.qa.workers.tools import Tools
@@ -63,6 +63,8 @@ class QaExecution:
         self._target = PageTarget(session.collection, session.job, frozenset(session.urls or ()))
         self._sample, self._choice = sample_size(session.sample), session.choice
         self._follows = session.follows
+        self._judges_repair = session.repair_id is not None
+        """The URLs of a repair need not be pages: it captures resources that readers missed, too."""
         self._stop = threading.Event()
         self._listed = threading.Event()
         """Set when no further page is added."""
@@ -171,6 +173,7 @@ class QaExecution:
         # A document can be told from a part of a page only when all records of the page are there.
         after = mark if is_growing else 0
         pages, mark = list_pages(index, self._target, after, has_to_end, is_growing=is_growing)
+        missing = [] if is_growing or self._judges_repair else missing_pages(self._target, pages)
         if not self._follows and ending is None:
             pages = choose(self._tools.settings, index, self._target, pages, self._sample, self._choice, has_to_end)
         if has_to_end():
@@ -180,7 +183,7 @@ class QaExecution:
             raise TooManyPages(f"{len(pages):,} pages are more than qa.most_pages = {most:,}; judge a sample of them")
         with self._database.transaction(QA) as transaction:
             session = transaction.session.get_one(QaSession, self._session_id)
-            leases.add_pages(transaction, session, pages)
+            leases.add_pages(transaction, session, [*pages, *missing])
             session.mark, session.is_listed = mark, not is_growing
             leases.count_pages(transaction, session)
         if not is_growing:

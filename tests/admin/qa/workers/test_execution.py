@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.admin.qa_rows import add_session
 from support.archive.capture_rows import capture
 from support.processes.waiting import until
 
@@ -16,6 +17,7 @@ from admin.models.qa_tables import QaPage, QaPageState, QaSession, QaState
 from admin.models.transaction import COMMAND_LINE
 from admin.qa import sessions
 from admin.qa.leases import QA, take_work
+from admin.qa.reviewing.report import report_csv
 from admin.qa.sessions import NewQaSession
 from admin.qa.workers import execution
 from admin.qa.workers.execution import QaExecution
@@ -46,12 +48,16 @@ def judge(database: Database, settings: Settings, **wanted: Any) -> int:
     """Work on a new session of the collection until its end."""
     with database.transaction(COMMAND_LINE) as transaction:
         number = sessions.start(transaction, NewQaSession(collection="news", **wanted)).id
+    work_on(database, settings, number)
+    return number
+
+
+def work_on(database: Database, settings: Settings, number: int) -> None:
     taken = take_work(database, QaSession, OWNER, number)
     assert taken is not None
     ghost = cast(Ghost, SimpleNamespace(break_off=lambda: None))
     tools = Tools(settings, ghost, (cast(Control, None),), "")
     assert QaExecution(database, taken, OWNER, tools).run(lambda: False) is QaState.DONE
-    return number
 
 
 def pages(database: Database, session: int) -> list[QaPage]:
@@ -83,3 +89,40 @@ def test_a_page_that_is_captured_again_during_its_visit_is_judged_by_the_newer_c
     monkeypatch.setattr(execution, "replay_page", visit)
     [page] = pages(database, judge(database, settings, follows=True))
     assert (page.state, page.captured, page.why.rpartition(": ")[2]) == (QaPageState.UNJUDGED, visits[-1], "visit 2")
+
+
+@pytest.mark.parametrize("sample", ["", "1"])
+def test_a_url_that_a_person_listed_and_that_has_no_page_is_not_judged_and_named(
+    sqlite_database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch, sample: str
+) -> None:
+    visited: list[str] = []
+
+    def visit(_: Ghost, __: Control, order: ReplayOrder, *___: Any, **____: Any) -> None:
+        visited.append(order.url)
+        raise FleetUnavailable("no browser")
+
+    monkeypatch.setattr(execution, "replay_page", visit)
+    keep_page(settings, "one", "20260101000000")
+    number = judge(sqlite_database, settings, urls=[PAGE, "http://a.test/typo"], sample=sample)
+    found = {page.url: page for page in pages(sqlite_database, number)}
+    assert (set(found), visited) == ({PAGE, "http://a.test/typo"}, [PAGE])
+    typo = found["http://a.test/typo"]
+    assert (typo.state, typo.captured, typo.host) == (QaPageState.UNJUDGED, 0, "a.test")
+    assert typo.why == "the collection has no captured page with this URL"
+    with sqlite_database.reading(QA) as reading:
+        row = reading.session.get_one(QaSession, number)
+        assert (row.pages, row.unjudged) == (2, 2)
+        csv = report_csv(reading, number).decode()
+    assert "1970" not in csv
+
+
+def test_the_session_that_judges_a_repair_adds_no_page_for_a_resource(
+    sqlite_database: Database, settings: Settings
+) -> None:
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        session = add_session(transaction, state=QaState.WAITING, repair_id=1)
+        session.urls = ["http://a.test/picture.png"]
+        number = session.id
+    keep_page(settings, "one", "20260101000000")
+    work_on(sqlite_database, settings, number)
+    assert pages(sqlite_database, number) == []
