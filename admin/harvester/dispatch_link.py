@@ -58,7 +58,7 @@ class DispatchLink:
     def announce(self, state: HarvesterState, free_bytes: int, *, why: str = "", job_id: int | None = None) -> None:
         """Say what this harvester does now."""
         with self.database.transaction(self.actor) as transaction:
-            announce(transaction, self.name, state, why=why, job_id=job_id, free_bytes=free_bytes)
+            announce(transaction, self.name, state, home=self.home, why=why, job_id=job_id, free_bytes=free_bytes)
 
     def notify(self, event: Event, subject: str, facts: Mapping[str, Any]) -> None:
         """Notify the subscribers of an event. A database that does not answer is logged and stops nothing."""
@@ -72,7 +72,7 @@ class DispatchLink:
     def claim(self) -> ClaimedJob | None:
         """Take the oldest job that waits for this channel; None when there is none."""
         with self.database.transaction(self.actor) as transaction:
-            return queue.claim_job(transaction, self.name)
+            return queue.claim_job(transaction, self.name, self.home)
 
     def logins(self, job: ClaimedJob) -> list[DomainLogin]:
         """Return the passwords that the job's configurations use. Raises IllegalState when one can't be decrypted."""
@@ -82,7 +82,7 @@ class DispatchLink:
     def unfinished(self) -> list[ClaimedJob]:
         """Return the jobs that this harvester has taken and has not reported the end of."""
         with self.database.transaction(self.actor) as transaction:
-            return queue.unfinished_jobs(transaction, self.name)
+            return queue.unfinished_jobs(transaction, self.name, self.home)
 
     def progress(
         self,

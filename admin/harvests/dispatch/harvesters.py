@@ -18,6 +18,8 @@ from admin.notifications.events import Event
 from admin.notifications.outbox import notify
 from archive.dates import Micros
 
+_STARTING: Final = "starting"
+"""Why a harvester is stopped that has registered and does nothing yet."""
 SILENT_AFTER: Final[Micros] = 300_000_000
 """A harvester that works says something more often than this."""
 _REFUSED: Final = "harvester.refuse"
@@ -79,15 +81,16 @@ def register(transaction: Transaction, given: Registration) -> None:
         row = Harvester(name=given.name, why="", job_id=None, registered=transaction.now)
         transaction.session.add(row)
     row.channel_id, row.machine, row.pid, row.home = channel.id, given.machine, given.pid, given.home
-    row.state, row.why, row.free_bytes = HarvesterState.STOPPED, "starting", given.free_bytes
+    row.state, row.why, row.free_bytes = HarvesterState.STOPPED, _STARTING, given.free_bytes
     row.registered = row.heard = transaction.now
     transaction.session.flush()
     transaction.audit("harvester.register", "harvester", row.name, row.name, new={"channel": channel.name})
 
 
 def _works_elsewhere(transaction: Transaction, row: Harvester, home: str) -> bool:
-    is_heard = row.state is not HarvesterState.STOPPED and transaction.now - row.heard < SILENT_AFTER
-    return is_heard and bool(home) and bool(row.home) and row.home != home
+    has_ended = row.state is HarvesterState.STOPPED and row.why != _STARTING
+    is_heard = transaction.now - row.heard < SILENT_AFTER
+    return not has_ended and is_heard and bool(home) and bool(row.home) and row.home != home
 
 
 def refuse_registration(transaction: Transaction, given: Registration) -> bool:
@@ -115,11 +118,15 @@ def announce(
     name: str,
     state: HarvesterState,
     *,
+    home: str = "",
     why: str = "",
     job_id: int | None = None,
     free_bytes: int = 0,
 ) -> None:
-    """Note what a harvester does now. Raises NotFound for one that never registered."""
+    """Note what the harvester of this home does now.
+
+    Raises NotFound for one that never registered, and for one whose name a harvester of another home has now.
+    """
     values = {
         "state": state,
         "why": why[:1000],
@@ -127,7 +134,9 @@ def announce(
         "free_bytes": free_bytes,
         "heard": transaction.now,
     }
-    found = transaction.session.execute(update(Harvester).where(Harvester.name == name).values(values))
+    found = transaction.session.execute(
+        update(Harvester).where(Harvester.name == name, Harvester.home == home).values(values)
+    )
     if not found.rowcount:  # type: ignore[attr-defined]
         raise NotFound("harvester", name)
 

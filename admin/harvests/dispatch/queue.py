@@ -104,13 +104,14 @@ def submit_jobs(transaction: Transaction, *, at_most: int = 100, per_channel: in
     return submitted
 
 
-def claim_job(transaction: Transaction, harvester: str) -> ClaimedJob | None:
+def claim_job(transaction: Transaction, harvester: str, home: str = "") -> ClaimedJob | None:
     """Take the oldest submitted job of the harvester's channel; None when there is none.
 
-    Raises NotFound for a harvester that never registered, IllegalState for one that still has a job.
+    Raises NotFound for a harvester that never registered, and for one whose name a harvester of another home has now;
+    IllegalState for one that still has a job.
     """
     row = transaction.session.get(Harvester, harvester, with_for_update=True)
-    if row is None:
+    if row is None or row.home != home:
         raise NotFound("harvester", harvester)
     mine = transaction.session.scalar(
         select(HarvestJob.id).where(HarvestJob.harvester == harvester, HarvestJob.status == JobStatus.STARTED).limit(1)
@@ -187,11 +188,15 @@ def claimed(transaction: Transaction, job_id: int) -> ClaimedJob:
     )
 
 
-def unfinished_jobs(transaction: Transaction, harvester: str) -> list[ClaimedJob]:
-    """Return the jobs that a harvester has taken and has not reported the end of, oldest first."""
+def unfinished_jobs(transaction: Transaction, harvester: str, home: str = "") -> list[ClaimedJob]:
+    """Return the jobs that a harvester has taken and has not reported the end of, oldest first.
+
+    There are none for a harvester whose name a harvester of another home has now.
+    """
     found = transaction.session.scalars(
         select(HarvestJob.id)
-        .where(HarvestJob.status == JobStatus.STARTED, HarvestJob.harvester == harvester)
+        .join(Harvester, Harvester.name == HarvestJob.harvester)
+        .where(HarvestJob.status == JobStatus.STARTED, Harvester.name == harvester, Harvester.home == home)
         .order_by(HarvestJob.id)
     ).all()
     return [claimed(transaction, job_id) for job_id in found]

@@ -83,7 +83,7 @@ def test_an_incident_that_is_reported_again_counts_once_and_only_with_the_token_
         outbox.hear(ada, "https://example.org/hook", event=event)
     admin.job([Wanted("example.org")], ["http://www.example.org/"])
     with admin.database.transaction(COMMAND_LINE) as transaction:
-        register(transaction, Registration("h1", "FOCUSED", "localhost", 1, 10**12, "home"))
+        register(transaction, Registration("h1", "FOCUSED", "localhost", 1, 10**12))
         announce(transaction, "h1", HarvesterState.READY)
     assert admin.submit() == 1
     with admin.database.transaction(COMMAND_LINE) as transaction:
@@ -113,7 +113,7 @@ def test_late_renders_are_told_once_until_they_are_over(admin: Admin, tmp_path: 
     outbox.hear(outbox.person("ada", Role.OPERATOR), "https://example.org/hook", event="job.renders-late")
     admin.job([Wanted("example.org")], ["http://www.example.org/"])
     with admin.database.transaction(COMMAND_LINE) as transaction:
-        register(transaction, Registration("h1", "FOCUSED", "localhost", 1, 10**12, "home"))
+        register(transaction, Registration("h1", "FOCUSED", "localhost", 1, 10**12))
         announce(transaction, "h1", HarvesterState.READY)
     assert admin.submit() == 1
     with admin.database.transaction(COMMAND_LINE) as transaction:

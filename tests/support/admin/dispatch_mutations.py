@@ -51,7 +51,7 @@ def resubmit_without_end(transaction: Transaction) -> list[int]:
     return made
 
 
-def claim_beside_another(transaction: Transaction, harvester: str) -> ClaimedJob | None:
+def claim_beside_another(transaction: Transaction, harvester: str, home: str = "") -> ClaimedJob | None:
     """`claim_job` that does not ask whether the harvester has a job already."""
     row = transaction.session.get_one(Harvester, harvester)
     query = select(HarvestJob.id).where(
