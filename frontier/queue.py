@@ -93,8 +93,10 @@ class Queued(Enum):
     DONE = auto()
     LEASE_OVER = auto()
     """The lease is over, or the job has ended its work."""
+    CHANGED = auto()
+    """The scope was edited, or URLs are no longer seen, since the memory of links was begun."""
     OPENED_ANEW = auto()
-    """The job was opened, or its scope was edited, since the memory of links was begun."""
+    """The job was opened, or another server of Redis has it, since the memory of links was begun."""
 
 
 class Frontier(LeaseQueue):
@@ -247,16 +249,16 @@ class Frontier(LeaseQueue):
         """
         self._learn_scope()
         candidates = list(candidates)
-        # The redirect of a seed widens the scope, so that it is decided before the other candidates.
-        redirected = {
-            number: self._scope.decide(candidate)
-            for number, candidate in enumerate(candidates)
-            if candidate.is_seed and candidate.hop_path
-        }
-        for decision in redirected.values():
-            if isinstance(decision, Accepted):
-                self.follow_seed(decision.candidate.url)
         while True:
+            # The redirect of a seed widens the scope, so that it is decided before the other candidates.
+            redirected = {
+                number: self._scope.decide(candidate)
+                for number, candidate in enumerate(candidates)
+                if candidate.is_seed and candidate.hop_path
+            }
+            for decision in redirected.values():
+                if isinstance(decision, Accepted):
+                    self.follow_seed(decision.candidate.url)
             memory = self._memory  # another thread may put an empty one in its place
             keys = memory.keys_of(candidates)
             known = [memory.answer(key) for key in keys] if memory.stamp else [None] * len(keys)
@@ -272,10 +274,12 @@ class Frontier(LeaseQueue):
                     return decisions
                 case Queued.LEASE_OVER:
                     return []
-                case Queued.OPENED_ANEW:
+                case Queued.CHANGED:
                     self._forget_links()
-                    self._scope_length = -1  # an edit of the scope changes the stamp, too
+                    self._scope_length = -1
                     self._learn_scope()
+                case Queued.OPENED_ANEW:
+                    self._read_scope_again()
 
     def add_seeds(self, seeds: Sequence[Seed], *, again: bool = False) -> list[ScopeDecision]:
         """Add seeds to a running job, for all its workers and later runs. Return a decision for each seed.
@@ -669,6 +673,15 @@ class Frontier(LeaseQueue):
             if any(entry != _EDITED.encode() for entry in found):
                 self._forget_links()
 
+    def _read_scope_again(self) -> None:
+        """Take the job and all changes of its scope from Redis, which may have lost some of those that are known."""
+        with self._learning:
+            with self._store.guarded():
+                changes = self._store.client.lrange(self._store.key("scope"), 0, -1)
+            job = self.stored_job()  # as in `_learn_scope`, the job is read after its changes
+            self._use(job.model_copy(update={"seeds": self.job.seeds}), changes)
+            self._scope_known = self._scope_length = len(changes)
+
     def _former_widenings(self) -> list[str]:
         """Return the URLs by which an earlier release widened the scope of the job, without stored prefixes."""
         with self._store.guarded():
@@ -794,7 +807,7 @@ class Frontier(LeaseQueue):
                     )
                 return Queued.LEASE_OVER
             if len(answer) == 1 or not memory.is_of(answer[0]):
-                return Queued.OPENED_ANEW
+                return queued_between(memory.stamp, answer[0])
             stamp = b""
             for number, found in zip(chunk, answer[1], strict=True):
                 decisions[number] = not_new(decisions[number].candidate, found) or decisions[number]
@@ -838,6 +851,11 @@ class Frontier(LeaseQueue):
             arguments += [mark.id, place, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]
         return arguments
+
+
+def queued_between(before: bytes, now: bytes) -> Queued:
+    """Return what has changed, by the stamp of a memory of links and the present stamp (links.lua)."""
+    return Queued.CHANGED if before.rpartition(b" ")[0] == now.rpartition(b" ")[0] else Queued.OPENED_ANEW
 
 
 def check_shards(job: str, shards: int, setting: int) -> None:

@@ -72,7 +72,7 @@ from frontier.links.rejections import rejection_arguments
 from frontier.missing_pages import MissingPageAnswers
 from frontier.name_lookups import NameLookups
 from frontier.politeness import LeaseEnding, VisitOutcome
-from frontier.queue import Frontier, Queued
+from frontier.queue import Frontier, Queued, queued_between
 from frontier.renders import RenderQueue
 from frontier.reports import Reports
 from frontier.robots.rules import Robots
@@ -836,7 +836,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
                         )
                     return Queued.LEASE_OVER
                 if len(answer) == 1 or not memory.is_of_shard(shard, answer[0]):
-                    return Queued.OPENED_ANEW
+                    return queued_between(memory.stamp_of(shard), answer[0])
                 for number, found in zip(chunk, answer[1], strict=True):
                     decisions[number] = not_new(decisions[number].candidate, found) or decisions[number]
         self._after_queued(decisions, has_timeouts=bool(timeouts))

@@ -2,9 +2,9 @@
 
 Most links of a page lead to URLs that the worker has seen on other pages. A link in the memory needs no canonical form,
 no search by the patterns of the scope, no fingerprint and no place in the call to Redis. The memory belongs to one
-process, and answers for as long as the answer can't change: a seen URL stays seen as long as the job exists, and a URL
-that the scope rejects stays rejected as long as the scope is the same. `Frontier` puts an empty memory in the place of
-the old one whenever one of these changes.
+process, and answers for as long as the answer can't change: a seen URL stays seen as long as the job exists and the
+same server of Redis has it, and a URL that the scope rejects stays rejected as long as the scope is the same.
+`Frontier` puts an empty memory in the place of the old one whenever one of these changes.
 """
 
 from __future__ import annotations

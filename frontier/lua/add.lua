@@ -26,7 +26,7 @@ end
 
 local wanted = math.floor((#ARGV - 3) / 7)
 local is_of_file = ARGV[3] == 'seeds'
-local sequence = call('HINCRBY', own.count, 'sequence', wanted) - wanted
+local sequence = wanted > 0 and call('HINCRBY', own.count, 'sequence', wanted) - wanted or 0
 local longest = wanted > 0 and longest_queue(own) or 0
 local answers = {}
 for number = 1, wanted do

@@ -56,6 +56,14 @@ local function queue_of(job, host) return job.root .. ':q:' .. host end
 
 local function known(job) return call('EXISTS', job.plain.root) == 1 end
 
+-- Return the run_id of the server. A server that was started again, or that has taken over from another one, has its own,
+-- and may have lost the last changes of the other.
+local function run_id()
+  local info = call('INFO', 'server')
+  local _, at = string.find(info, 'run_id:', 1, true)
+  return string.match(info, '^%x+', at + 1)
+end
+
 -- The changes of this script that are not stored yet. Changes of one key are stored with one or two calls, for all URLs
 -- of the script together.
 local sums = {} -- by key of a hash: by field, the number to add

@@ -6,7 +6,7 @@
 if not known(own) then return 'gone' end
 local at, cursor, before = string.match(call('HGET', own.state, 'waking') or '', '^(%d+) (%d+) ?(%x*)$')
 if not at then return 0 end
-local server = string.match(call('INFO', 'server'), 'run_id:(%x+)')
+local server = run_id()
 if before ~= server then cursor = '0' end
 local parts = { { own, 'spent' } }
 for _, name in ipairs({ 'aside', 'retired' }) do

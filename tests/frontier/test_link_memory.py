@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from support.processes.waiting import until
 from support.stores.real_frontier import PATIENT, Bench
+from support.stores.redis_server import RedisServer
 
 from frontier.definition.job import Profile
 from frontier.definition.scope import Accepted, Candidate, Rejected, ScopeDecision
@@ -19,6 +21,19 @@ from frontier.politeness import VisitOutcome
 type Links = Callable[..., list[Candidate]]
 type Leased = Callable[..., Lease]
 HOST = Profile(scope="host")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path) as server:
+        yield server
+
+
+@pytest.fixture
+def own(server: RedisServer) -> Iterator[Bench]:
+    bench = Bench(server.url)
+    yield bench
+    bench.close()
 
 
 def reasons(decisions: Sequence[ScopeDecision]) -> list[str]:
@@ -112,12 +127,47 @@ def test_links_are_added_after_another_process_began_the_job_anew(bench: Bench, 
     frontier = bench.frontier(profile=HOST)
     page = links("http://example.org/a", "http://example.org/b")
     assert reasons(frontier.add(page) + frontier.add(page)) == ["", "", "seen", "seen"]
-    other, opened = bench.again(frontier), bench.client.hget(bench.key("state"), "opened")
+    other, opened = bench.frontier(profile=HOST, opened=False), bench.client.hget(bench.key("state"), "opened")
     other.forget()
     until(lambda: bench.now() > int(opened), what="a later time")
     other.open_job()
     assert reasons(frontier.add(page)) == ["", ""]
     assert reasons(frontier.add(page)) == ["seen", "seen"]
+
+
+def test_a_link_is_added_after_redis_was_killed_and_lost_it(
+    server: RedisServer, own: Bench, links: Links, leased: Leased
+) -> None:
+    frontier = own.frontier()
+    page, link = leased(frontier), links("http://example.org/a")
+    own.client.save()
+    assert reasons(frontier.add(link, page) + frontier.add(link, page)) == ["", "seen"]
+    frontier.finish(page, VisitOutcome(200))
+    server.kill()
+    server.start()
+    own.expire(page)
+    again = leased(frontier)
+    assert again.url == page.url
+    assert reasons(frontier.add(link, again) + frontier.add(link, again)) == ["", "seen"]
+
+
+def test_changes_of_the_scope_are_learned_after_redis_was_killed_and_lost_others(
+    server: RedisServer, own: Bench, links: Links, leased: Leased
+) -> None:
+    frontier = own.frontier("http://example.org/", "http://example.com/", profile=HOST)
+    page, other = leased(frontier), own.again(frontier)
+    own.client.save()
+    other.add_reject("/lost/")
+    leased(frontier)  # a claim tells the change
+    redirect = Candidate("http://elsewhere.example/", "R", source="http://example.org/", is_seed=True)
+    assert reasons(frontier.add([redirect, *links("http://example.org/lost/")], page)) == ["", "excluded"]
+    server.kill()
+    server.start()
+    for pattern in ("/a/", "/b/"):
+        other.add_reject(pattern)
+    assert reasons(frontier.add([redirect, *links("http://example.org/a/")], page)) == ["", "excluded"]
+    further = own.again(frontier)
+    assert reasons(further.add(links("http://elsewhere.example/lost/", "http://example.org/b/"))) == ["", "excluded"]
 
 
 def test_a_link_is_added_after_an_operator_let_its_url_be_forgotten(bench: Bench, leased: Leased) -> None:
