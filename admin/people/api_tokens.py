@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field
 from sqlalchemy import select
 
-from admin.models.errors import InvalidInput, NotFound, Problem, UseCaseError
+from admin.models.errors import Forbidden, InvalidInput, NotFound, Problem, UseCaseError
 from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.people_tables import ApiToken, Role
 from admin.models.transaction import RIGHTS, Actor, Door, Right, Transaction
@@ -55,7 +55,12 @@ class ApiTokenMade(ApiTokenView):
 
 
 def create_token(transaction: Transaction, given: NewApiToken) -> ApiTokenMade:
-    """Make a token for the actor. Its role is at most the actor's."""
+    """Make a token for the actor. Its role is at most the actor's.
+
+    A token can't make another one, which would work after its own end. Raises Forbidden, InvalidInput and UseCaseError.
+    """
+    if transaction.actor.door is Door.API:
+        raise Forbidden("a token can't make another token; make one at the site or by a command")
     user_id = own_id(transaction)
     checks = fields.FieldChecks()
     name = checks.checked("name", fields.label, given.name)
