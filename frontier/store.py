@@ -8,7 +8,7 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 |---|---|---|
 | `gf:{SHARD}:@HOST` | hash | `d` due ms, `b` end of the block ms, `n` current visits, `f` failures in a row, \
 `e` code of the last failure, `k` claims, `j` job with the last lease, `l` end of that lease, `s` time of the note, \
-`p` delay ms that robots.txt or a sheet asks for, when longer than the job's |
+`x` time at which the key got its expiry, `p` delay ms that robots.txt or a sheet asks for, when longer than the job's |
 | `gf:{SHARD}:JOB` | string | the job as JSON; the job exists as long as this key |
 | `gf:{SHARD}:=jobs` | set | names of all jobs |
 | `gf:{SHARD}:=shards` | hash | job to the number of its shards; jobs with one shard have no field (`shards`) |

@@ -255,7 +255,7 @@ local function pop_url(host)
 end
 
 -- Pick a URL that was removed from its queue, and note the visit of its host.
-local function pick(host, id, visits, failures, leased, group)
+local function pick(host, id, visits, failures, extended, group)
   local of_host = HOSTS .. host
   call('HSET', of_host, 'n', text(visits + 1), 's', NOW_TEXT, 'l', LEASE_END, 'j', JOB)
   if group then
@@ -263,8 +263,11 @@ local function pick(host, id, visits, failures, leased, group)
     call('HINCRBY', plain.groups, 'v:' .. group.name, 1)
     note_group(own, group, group.visits + 1, NOW + lease_ms)
   end
-  -- The state of a host is kept for at least a day after its last lease.
-  if leased < NOW - DAY_MS then call('PEXPIREAT', of_host, text(NOW + lease_ms + 2 * DAY_MS)) end
+  -- The state of a host is kept for at least a day after its last lease. A block or a delay that is longer is over.
+  if extended < NOW - DAY_MS then
+    call('PEXPIREAT', of_host, text(NOW + lease_ms + 2 * DAY_MS))
+    call('HSET', of_host, 'x', NOW_TEXT)
+  end
   if call('EXISTS', queue_of(own, host)) == 0 then
     call_later('ZREM', own.ready, host)
   else
@@ -291,7 +294,7 @@ end
 -- Pick a URL of this host, and return true. Else return nil and the time of the next check, or nil when the queue is empty
 -- or the host waits for its group. With `has_turn`, the group of the host has a visit free, and it is the host's turn.
 local function pick_from(host, has_turn)
-  local due, visits, failures, leased = host_state(host)
+  local due, visits, failures, leased, extended = host_state(host)
   if due > NOW then return nil, due end
   if visits >= per_host then
     if leased > NOW then return nil, NOW + BUSY_MS end
@@ -340,7 +343,7 @@ local function pick_from(host, has_turn)
     id = nil
   end
   if id then
-    pick(host, id, visits, failures, leased, group)
+    pick(host, id, visits, failures, extended, group)
     return true
   end
   call('ZREM', own.ready, host)

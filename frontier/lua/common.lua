@@ -174,11 +174,11 @@ local function read_url(job, id)
   return record, tries, host, score, lost
 end
 
--- Return the time from which a host may be visited (after its delay and its block), its current visits, its failures, and
--- the end of its last lease. A time of the last note after now shows that the clock was set back. Then the delay and the
--- lease begin again now.
+-- Return the time from which a host may be visited (after its delay and its block), its current visits, its failures, the
+-- end of its last lease, and when its key got its expiry. A time of the last note after now shows that the clock was set
+-- back. Then the delay and the lease begin again now.
 local function host_state(host)
-  local found = call('HMGET', HOSTS .. host, 'd', 'b', 'n', 'f', 's', 'l')
+  local found = call('HMGET', HOSTS .. host, 'd', 'b', 'n', 'f', 's', 'l', 'x')
   local due, leased = tonumber(found[1] or 0), tonumber(found[6] or 0)
   local since = tonumber(found[5] or 0)
   if since > NOW then
@@ -186,7 +186,7 @@ local function host_state(host)
     call('HSET', HOSTS .. host, 'd', due, 's', NOW, 'l', leased)
   end
   if found[2] then due = math.max(due, tonumber(found[2])) end
-  return due, tonumber(found[3] or 0), tonumber(found[4] or 0), leased
+  return due, tonumber(found[3] or 0), tonumber(found[4] or 0), leased, tonumber(found[7] or 0)
 end
 
 -- Return the delay in ms that robots.txt or a sheet asked for at the last visit of a host, and 0 when the delay of the job

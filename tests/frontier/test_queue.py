@@ -185,6 +185,22 @@ def test_more_visits_of_a_host_at_a_time_when_asked_for(bench: Bench, links: Lin
     assert leased(frontier, "w3").url == "http://example.org/b"
 
 
+def test_what_is_known_of_a_host_is_kept_while_it_is_visited_every_day(
+    bench: Bench, links: Links, leased: Claim
+) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://example.org/1", "http://example.org/2"))
+    host, day, passed = "gf:{main}:@example.org", 86_400_000, 90_000_000
+    frontier.finish(leased(frontier), VisitOutcome(200))
+    for _ in range(2):
+        bench.client.pexpire(host, bench.client.pttl(host) - passed)
+        if bench.client.hexists(host, "x"):
+            bench.client.hincrby(host, "x", -passed)
+        lease = leased(frontier)
+        assert bench.client.pttl(host) > day
+        frontier.finish(lease, VisitOutcome(200))
+
+
 def test_a_lease_that_ran_out_is_given_to_another(bench: Bench, leased: Claim) -> None:
     frontier = bench.frontier()
     late = leased(frontier, "late")
