@@ -89,8 +89,8 @@ def create(
 
     settings = _settings(home, settings_file, resolve, flags)
     store = ProfileStore(settings.home)
-    text = _flow_text(flow) if flow is not None else ""
-    url = url or _flow_url(flow, text)
+    steps = _flow_text(flow) if flow is not None else ""
+    url = url or _flow_url(flow, steps)
     if interactive and not has_display():
         raise InputError(_NO_DISPLAY)
     if not user and not flow and not interactive:
@@ -107,7 +107,7 @@ def create(
     except ProfileUnusable as error:
         raise InputError(str(error)) from error
     if flow is not None:
-        profile = replace(profile, recipe=LoginRecipe(flow=text))
+        profile = replace(profile, recipe=LoginRecipe(flow=steps))
     elif by_http:
         profile = replace(profile, http=HttpCredentials(_origin(page), user, _password(password_file)))
     elif not interactive:

@@ -57,15 +57,39 @@ def test_a_login_is_made_listed_and_deleted(tmp_path: Path, origin: RawOrigin) -
         *("create", "pond", "--url", url, "--user", "newt", "--text", "Log out", "--allow-private"),
         GHOSTFLEET_LOGIN_PASSWORD="s3cret",
     )
+    stored = ProfileStore(home).load("pond")
     listed = run(home, "list", "--json")
     deleted = run(home, "delete", "pond")
 
     assert (made.returncode, made.stdout) == (0, "pond has 1 cookies and the storage of 1 sites\n"), made.stderr
+    assert stored.check.text == "Log out"
     assert [(each["name"], each["url"]) for each in json.loads(listed.stdout)] == [("pond", url)]
     assert deleted.stdout == "pond is deleted\n"
     assert not (home / "collections" / "logins").exists()
     for path in (home / "logs").rglob("*"):
         assert "s3cret" not in path.read_text("utf-8", "replace"), path
+
+
+@pytest.mark.browser
+def test_a_login_by_a_flow_keeps_the_flow_and_the_text_that_shows_it(tmp_path: Path, origin: RawOrigin) -> None:
+    chromium()
+    redis_server()
+    home, file = tmp_path / "home", tmp_path / "flow.json"
+    steps = [
+        {"type": "navigate", "url": origin.url("/login")},
+        {"type": "change", "selectors": [["[name=user]"]], "value": "newt"},
+        {"type": "change", "selectors": [["[name=pass]"]], "value": "s3cret"},
+        {"type": "click", "selectors": [["button"]]},
+    ]
+    file.write_text(json.dumps({"title": "Log in", "steps": steps}), "utf-8")
+
+    made = run(home, "create", "pond", "--flow", str(file), "--text", "Log out", "--allow-private")
+
+    assert (made.returncode, made.stdout) == (0, "pond has 1 cookies and the storage of 1 sites\n"), made.stderr
+    stored = ProfileStore(home).load("pond")
+    assert (stored.url, stored.check.text) == (origin.url("/login"), "Log out")
+    assert stored.recipe is not None
+    assert stored.recipe.flow == file.read_text("utf-8")
 
 
 @pytest.mark.browser
