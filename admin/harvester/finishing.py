@@ -81,6 +81,7 @@ class Finishing:
         """Do every step that is left. Return whether the report counted. Raises NotFinished, OSError."""
         folder = self.folder
         with self.link.kept_alive(folder.claim, "finishing", self.settings.harvester.loop_seconds):
+            folder.save()  # what the disk did not take before
             for step, work in self._steps().items():
                 if folder.state.step.is_before(step):
                     self._attempt(step, work)
@@ -106,8 +107,12 @@ class Finishing:
             raise
         except Exception as error:  # whatever is wrong with one job: its end is reported, and the next one can run
             log.exception("job %d: the step %s failed", self.folder.claim.id, step)
-            why = f"{type(error).__name__}: {error}"[:_LONGEST_TROUBLE]
-            self.folder.save(troubles={**self.folder.state.troubles, str(step): why})
+            why, before = f"{type(error).__name__}: {error}"[:_LONGEST_TROUBLE], self.folder.state
+            try:
+                self.folder.save(troubles={**before.troubles, str(step): why})
+            except OSError:  # the step is done again, and may succeed then
+                self.folder.state = before
+                raise
 
     # -- the crawl's processes and files
 

@@ -191,17 +191,17 @@ class HarvesterProcess:
         try:
             profile = with_logins(self._settings.home, job.id, profile, self._logins(job))
         except (UseCaseError, DatabaseRefused, ProfileUnusable) as error:
-            folder.save(refusal=f"the logins of the job can't be used: {error}")
+            folder.try_save(refusal=f"the logins of the job can't be used: {error}")
             return
         try:
             folder.write_setup(info, seeds, profile)
         except (OSError, FolderError) as error:
-            folder.save(refusal=f"the folder of the job can't be written: {error}")
+            folder.try_save(refusal=f"the folder of the job can't be written: {error}")
             return
         if not seeds:
-            folder.save(refusal=f"none of the {len(bad)} seeds can be used; the first: {bad[0] if bad else '-'}")
+            folder.try_save(refusal=f"none of the {len(bad)} seeds can be used; the first: {bad[0] if bad else '-'}")
             return
-        folder.save(step=JobStep.PREPARED, bad_seeds=tuple(bad), log_sizes=log_sizes(self._settings.home))
+        folder.try_save(step=JobStep.PREPARED, bad_seeds=tuple(bad), log_sizes=log_sizes(self._settings.home))
 
     def _logins(self, job: ClaimedJob) -> list[DomainLogin]:
         """Return the job's passwords, once the database is there. Raises UseCaseError and DatabaseRefused."""
@@ -219,10 +219,10 @@ class HarvesterProcess:
         try:
             process = CrawlProcess(settings, folder)
         except (StartError, OSError) as error:
-            folder.save(refusal=str(error))
+            folder.try_save(refusal=str(error))
             return
         try:
-            folder.save(step=JobStep.CRAWLING, pid=process.pid)
+            folder.try_save(step=JobStep.CRAWLING, pid=process.pid)
             ControlLoop(settings, folder, process, self._link, self._interrupts).run()
         finally:
             process.close()
@@ -272,7 +272,7 @@ class HarvesterProcess:
                 folder.close(is_over=True)
                 continue
             if folder.state.step.is_before(JobStep.CRAWLED) and folder.state.exit_code is None:
-                folder.save(was_interrupted=True, cause=folder.state.cause or StopCause.SHUTDOWN)
+                folder.try_save(was_interrupted=True, cause=folder.state.cause or StopCause.SHUTDOWN)
             if not (folder.path / INFO_FILE).exists():
                 self._prepare(folder)
             self._finish(folder)
@@ -286,7 +286,7 @@ class HarvesterProcess:
                 self._refuse(job, str(error))
                 continue
             self._prepare(folder)
-            folder.save(was_interrupted=True, cause=StopCause.SHUTDOWN)
+            folder.try_save(was_interrupted=True, cause=StopCause.SHUTDOWN)
             self._finish(folder)
 
     # -- the rest

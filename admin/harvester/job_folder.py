@@ -216,6 +216,13 @@ class JobFolder:
         if self.state.step is not before:
             self.on_step(self.state.step)
 
+    def try_save(self, **changes: Any) -> None:
+        """Keep these changes as `save` does; what a full disk does not take is kept with the next save."""
+        try:
+            self.save(**changes)
+        except OSError as error:
+            log.warning("job %d: its state is kept later: %s", self.claim.id, error)
+
     def write_setup(self, info: Mapping[str, Any], seeds: Sequence[str], profile: Mapping[str, Any]) -> None:
         """Write harvestInfo and what the crawl needs. Raises FolderError when harvestInfo is there already."""
         path = self.path / INFO_FILE

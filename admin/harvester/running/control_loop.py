@@ -100,7 +100,7 @@ class ControlLoop:
             if self._frontier is not None:
                 self._frontier.close()
         self._read_log()
-        self._folder.save(
+        self._folder.try_save(
             exit_code=self._process.exit_code,
             refusal=self._process.refusal,
             seen_objects=self._tally.total.objects,
@@ -160,7 +160,7 @@ class ControlLoop:
 
     def _hear_of_run(self) -> None:
         if self._log is None and (place := self._process.run_folder) is not None:
-            self._folder.save(run_name=place.name, run_folder=str(place))
+            self._folder.try_save(run_name=place.name, run_folder=str(place))
             self._log = LogFollower(place / crawl_log.FILE_NAME)
 
     @contextmanager
@@ -215,7 +215,7 @@ class ControlLoop:
         if self._asked_at is None:
             log.warning("job %d is stopped: %s", self._folder.claim.id, reason)
             self._asked_at, self._stop_wanted = time.monotonic(), reason
-            self._folder.save(cause=cause, reason=reason)
+            self._folder.try_save(cause=cause, reason=reason)
             self._grace = self._rules.process_seconds if grace is None else min(grace, self._rules.process_seconds)
         self._signals_wanted = max(self._signals_wanted, signals)
 
@@ -236,7 +236,7 @@ class ControlLoop:
             self._signalled_at = now
         elif is_late and now - self._signalled_at > min(_HURRIED_SECONDS, self._rules.process_seconds):
             log.error("the crawl of job %d does not end and is killed", self._folder.claim.id)
-            self._folder.save(was_killed=True)
+            self._folder.try_save(was_killed=True)
             self._process.kill()
             self._report()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -20,7 +21,7 @@ from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.documents.harvest_info import harvest_info
 from admin.harvester.finishing import Finishing
 from admin.harvester.harvester import HarvesterProcess
-from admin.harvester.job_folder import JobFolder, JobStep, StopCause
+from admin.harvester.job_folder import INFO_FILE, JobFolder, JobStep, StopCause
 from admin.harvests.dispatch.queue import TOO_LATE
 from admin.harvests.dispatch.steering import Verb
 from admin.jobs.interrupts import Interrupts
@@ -190,6 +191,51 @@ def test_a_crawl_that_crashes_after_it_was_asked_to_end_is_an_error(
     assert finish(settings, folder, link, interrupts)
     ended = admin.show(folder.claim.id)
     assert (ended.status, ended.harvest_error) == (JobStatus.FAILED, "the crawl's process was killed by SIGSEGV")
+
+
+def test_a_job_that_can_not_begin_is_reported_when_the_disk_has_room_again(
+    settings: Settings, admin: Admin, interrupts: Interrupts
+) -> None:
+    folder, link = taken(admin, settings)
+    (folder.path / INFO_FILE).unlink()
+    full = folder.path / "state.json.new"
+    full.mkdir()  # in the way of each save of the state
+    said = list[str]()
+
+    def note(line: str) -> None:
+        said.append(line)
+        if "it is tried again" in line:
+            full.rmdir()
+
+    harvester = HarvesterProcess(
+        settings, admin.database, channel="FOCUSED", name="h1", interrupts=interrupts, note=note
+    )
+    unusable = replace(folder.claim, seeds=("no url",))
+    folder.claim = unusable
+    harvester._prepare(folder)
+    harvester._finish(folder)
+    assert any("it is tried again" in line for line in said)
+    assert admin.show(unusable.id).harvest_error.startswith("the crawl could not begin: none of the 1 seeds")
+    assert link.unfinished() == []
+
+
+def test_a_step_that_succeeds_when_there_is_room_again_is_no_trouble(
+    settings: Settings, admin: Admin, interrupts: Interrupts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, link = taken(admin, settings)
+    full = folder.path / "state.json.new"
+
+    def fail(*_: object) -> None:
+        full.mkdir()
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobFolder, "save_result", fail)
+        with pytest.raises(OSError, match=r"state\.json"):
+            finish(settings, folder, link, interrupts)
+    full.rmdir()
+    assert finish(settings, folder, link, interrupts)
+    assert folder.state.troubles == {}
 
 
 def raise_killed(*_: object) -> None:

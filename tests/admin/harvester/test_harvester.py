@@ -13,6 +13,7 @@ from support.origins.chain_site import ChainSite
 from support.processes.ghostfleet_command import Command
 from support.processes.waiting import until
 
+from admin.harvester.job_folder import JobStep
 from admin.harvests.dispatch.harvesters import forget_harvester, list_harvesters
 from admin.models.job_tables import HarvesterState, JobStatus, StopReason
 from admin.models.transaction import COMMAND_LINE
@@ -100,6 +101,30 @@ def test_a_full_disk_makes_the_harvester_dormant_until_there_is_room(
             assert harvester.ended() == 0, harvester.said
     finally:
         filler.unlink(missing_ok=True)
+
+
+def test_a_crawl_that_ends_while_the_disk_is_full_is_reported_when_there_is_room(
+    settings: Settings, admin: Admin, site: ChainSite
+) -> None:
+    job = admin.job([Wanted("example.org")], ["http://www.example.org/"])
+    with RunningHarvester(settings.home, "--jobs", "1", *at(site, "*.example.org")) as harvester:
+
+        def crawling() -> Path | None:
+            admin.submit()
+            found = folders(settings.home)
+            return found[0] if found and told(found[0] / "state.json")["step"] == JobStep.CRAWLING else None
+
+        full = until(crawling, what="the crawl") / "state.json.new"
+        full.mkdir()  # in the way of each save of the state
+        until(
+            lambda: "can't be finished now" in harvester.said or harvester.process.poll() is not None,
+            what="the end of the crawl",
+            within=100,
+        )
+        full.rmdir()
+        assert harvester.ended() == 0, harvester.said
+    ended = admin.show(job)
+    assert (ended.status, ended.harvest_error, ended.exit_code) == (JobStatus.DONE, "", 0)
 
 
 def test_a_second_harvester_of_the_same_name_is_one_line(settings: Settings, admin: Admin) -> None:
