@@ -39,6 +39,7 @@ from archive.warc.reading.exchange_pairs import AskedRequest, ExchangePairs, ask
 from archive.warc.reading.member_reader import WarcError
 from archive.warc.reading.reader import StoredRecord, bare_id, records
 from archive.warc.records.record import UNKNOWN_MIME, parse_buckets
+from archive.warc.records.request_query import without_nul
 
 KINDS: Final[Mapping[str, RecordKind]] = {
     "response": "response",
@@ -195,7 +196,7 @@ def _capture(key: str, timestamp: str, said: dict[str, Any], collection: str, fi
         sha256=said.get("sha256"),
         truncated=said.get("truncated"),
         buckets=tuple(said.get("buckets", OWN_BUCKET)),
-        request_body=said.get("requestBody") or None,
+        request_body=without_nul(said.get("requestBody") or "") or None,
     )
 
 

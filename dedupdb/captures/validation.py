@@ -17,7 +17,10 @@ SAFE_NAME: Final = re.compile(r"(?!\.)[^/\\\0:]+(/(?!\.)[^/\\\0:]+){0,8}")
 """The names of files that lie in a collection: no part of the path begins with a dot."""
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _TEXTS: Final = ("key", "url", "mime", "kind", "filename", "record_id", "method")
-_OPTIONAL_TEXTS: Final = ("digest", "job", "page_id", "sha256", "truncated")
+_OPTIONAL_TEXTS: Final = ("digest", "job", "page_id", "sha256", "truncated", "request_body")
+_IN_BTREES: Final = ("filename", "record_id", "digest")
+_LONGEST_IN_BTREE: Final = 600
+"""Characters of such a text. An entry of a PostgreSQL B-tree has at most 2,704 bytes, and a character at most four."""
 _NUMBERS: Final = ("date", "offset", "length", "payload_length")
 
 
@@ -40,11 +43,13 @@ def _check_texts(capture: Capture) -> None:
     if original := capture.refers_to:
         said |= {"refers_to": original.record_id, "refers_to_url": original.url}
     said |= {f"buckets {number}": name for number, name in enumerate(capture.buckets)}
-    if _are_texts(said.values()):
-        return
-    for name, value in said.items():
-        if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
-            raise ValueError(f"{name} {str(value)[:80]!r} is not a text")
+    if not _are_texts(said.values()):
+        for name, value in said.items():
+            if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
+                raise ValueError(f"{name} {str(value)[:80]!r} is not a text")
+    for name in _IN_BTREES:
+        if len(said.get(name, "")) > _LONGEST_IN_BTREE:
+            raise ValueError(f"{name} {said[name][:80]!r} has more than {_LONGEST_IN_BTREE} characters")
 
 
 def _are_texts(values: Iterable[object]) -> bool:

@@ -79,6 +79,11 @@ def asked_key(url: str, method: str, query: str | None) -> str:
     return urls.key(asked_url(url, method, query))
 
 
+def without_nul(query: str) -> str:
+    """Return the query with each NUL escaped, since PostgreSQL takes no NUL. The key of the query stays the same."""
+    return query.replace("\0", "%00")
+
+
 def _beginning(body: Iterable[bytes]) -> bytes:
     found = bytearray()
     for piece in body:
@@ -90,7 +95,7 @@ def _beginning(body: Iterable[bytes]) -> bytes:
 
 def _form(data: bytes) -> str:
     try:
-        return unquote_plus(data.decode("utf-8"))
+        return without_nul(unquote_plus(data.decode("utf-8")))
     except UnicodeDecodeError:
         return _binary(data)
 

@@ -33,7 +33,7 @@ FACTS = st.fixed_dictionaries(
         "length": st.integers(0, 1 << 50),
         "record_id": TEXT,
         "method": st.sampled_from(["GET", "POST", "HEAD", "PROPFIND"]),
-        "request_body": st.none() | st.text(min_size=1, max_size=20),
+        "request_body": st.none() | st.text(min_size=1, max_size=20).filter(lambda text: "\0" not in text),
         "job": st.none() | TEXT,
         "page_id": st.none() | TEXT,
         "payload_length": st.integers(0, 1 << 50),
@@ -101,6 +101,12 @@ def test_line_of_pywb_is_understood() -> None:
     )
     assert (found.collection, found.digest, found.offset, found.length) == ("old", "ABC", 5, 10)
     assert (found.timestamp, found.kind, found.record_id) == ("20200101000000", "response", "")
+
+
+def test_nul_in_a_query_is_escaped() -> None:
+    made = capture(method="POST", request_body="a=%00b")
+    said = cdxj.line(made).replace("a=%00b", r"a=\u0000b")
+    assert cdxj.parse(said, made.collection) == made
 
 
 def test_line_without_status_or_filename_is_understood() -> None:

@@ -25,12 +25,13 @@ from support.stores.postgres_server import PostgresServer
 
 from archive.capture import Capture, Original
 from archive.dates import parse_date
-from archive.warc.records.request_query import asked_key
+from archive.warc.records.request_query import asked_key, asked_query
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures, SearchTimeout, SourcePosition
 from dedupdb.captures.paging import IndexScan
 from dedupdb.captures.query import KeyRange
 from dedupdb.captures.schema import CapturesError, open_engine
+from dedupdb.captures.validation import acceptable
 
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/ä", 1_700_000_000_123_456)
 
@@ -51,6 +52,21 @@ def test_a_capture_comes_back_as_it_was(captures: Captures) -> None:
     assert captures.by_record("news", full.record_id) == full
     assert captures.by_record("news", bare.record_id) == bare
     assert captures.by_record("sports", bare.record_id) is None
+
+
+def test_the_longest_texts_that_are_accepted_can_be_added(captures: Captures) -> None:
+    letters = [chr(number) for number in range(0x20000, 0x2A6D0)]
+    filename, record_id, digest = ("".join(random.choices(letters, k=600)) for _ in range(3))
+    made = acceptable(capture(collection="n" * 64, filename=filename, record_id=record_id, digest=digest))
+    assert captures.add([made]) == 1
+    assert captures.by_record(made.collection, record_id) == made
+
+
+def test_a_posted_nul_is_in_the_index(captures: Captures) -> None:
+    query = asked_query("POST", "application/x-www-form-urlencoded", [b"a=%00"])
+    made = acceptable(capture(method="POST", request_body=query))
+    assert captures.add([made]) == 1
+    assert captures.by_record(made.collection, made.record_id) == made
 
 
 def test_adding_twice_adds_once(captures: Captures) -> None:
