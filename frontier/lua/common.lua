@@ -175,7 +175,7 @@ local function read_url(job, id)
 end
 
 -- Return the time from which a host may be visited (after its delay and its block), its current visits, its failures, the
--- end of its last lease, and when its key got its expiry. A time of the last note after now shows that the clock was set
+-- end of its last lease, when its key got its expiry, and the end of its delay alone. A time of the last note after now shows that the clock was set
 -- back. Then the delay and the lease begin again now.
 local function host_state(host)
   local found = call('HMGET', HOSTS .. host, 'd', 'b', 'n', 'f', 's', 'l', 'x')
@@ -185,8 +185,8 @@ local function host_state(host)
     due, leased = NOW + math.max(due - since, 0), NOW + math.max(leased - since, 0)
     call('HSET', HOSTS .. host, 'd', due, 's', NOW, 'l', leased)
   end
-  if found[2] then due = math.max(due, tonumber(found[2])) end
-  return due, tonumber(found[3] or 0), tonumber(found[4] or 0), leased, tonumber(found[7] or 0)
+  local free = found[2] and math.max(due, tonumber(found[2])) or due
+  return free, tonumber(found[3] or 0), tonumber(found[4] or 0), leased, tonumber(found[7] or 0), due
 end
 
 -- Return the delay in ms that robots.txt or a sheet asked for at the last visit of a host, and 0 when the delay of the job
@@ -464,14 +464,14 @@ local function fail_damaged(job, id)
   count(job, 'damaged', 1)
 end
 
--- End the lease of a URL. Return the time from which its host may be visited.
+-- End the lease of a URL. Return the time from which its host may be visited, and the end of the host's delay alone.
 local function release(job, id, host)
   call('ZREM', job.leases, id)
   leave_group(job, id, call('HGET', job.lease, 'g:' .. id))
   call('HDEL', job.lease, id)
-  local due, visits = host_state(host)
+  local due, visits, _, _, _, delay_end = host_state(host)
   call('HSET', HOSTS .. host, 'n', math.max(visits - 1, 0))
-  return due
+  return due, delay_end
 end
 
 -- Put a URL back whose lease ended before its visit did. With `counts`, the worker was lost. This was a try, and the URL
@@ -486,10 +486,11 @@ local function take_back(job, id, max_retries, counts, rest)
     call('HDEL', job.lease, id)
     return fail_damaged(job, id)
   end
-  local due = release(job, id, host)
+  local due, delay_end = release(job, id, host)
   if rest then
-    due = math.max(due, NOW + math.max(rest, own_delay_of(host)))
-    call('HSET', HOSTS .. host, 'd', text(due), 's', NOW_TEXT)
+    delay_end = math.max(delay_end, NOW + math.max(rest, own_delay_of(host)))
+    due = math.max(due, delay_end)
+    call('HSET', HOSTS .. host, 'd', text(delay_end), 's', NOW_TEXT)
   end
   if counts and tries >= max_retries + MAX_LOST and not job.is_renders then
     conclude(job, id, record, 'failed', '-5')

@@ -42,15 +42,18 @@ local function end_visit(visit, kept, is_seed)
   end
   call_later('HSET', own.lease, 'f:' .. visit.worker, visit.token .. '\n' .. ending)
 
-  local due, others, before = host_state(host)
+  local due, others, before, _, _, delay_end = host_state(host)
   if visit.is_broken_off then wait = math.max(wait, own_delay_of(host)) end
-  if wait > 0 then due = math.max(due, NOW + wait) end
+  if wait > 0 then
+    delay_end = math.max(delay_end, NOW + wait)
+    due = math.max(due, delay_end)
+  end
   local failures = visit.host_failed and before + 1 or ending == 'done' and 0 or before
   call_later('ZREM', own.leases, id)
   call_later('HDEL', own.lease, id)
   if has_groups then leave_group(own, id, call('HGET', own.lease, 'g:' .. id)) end
   local of_host = HOSTS .. host
-  call('HSET', of_host, 'n', text(math.max(others - 1, 0)), 'd', text(due), 's', NOW_TEXT)
+  call('HSET', of_host, 'n', text(math.max(others - 1, 0)), 'd', text(delay_end), 's', NOW_TEXT)
   if failures ~= before then call('HSET', of_host, 'f', failures) end
   if visit.host_failed then call('HSET', of_host, 'e', code) end
   if visit.own_delay_ms then call('HSET', of_host, 'p', visit.own_delay_ms) end

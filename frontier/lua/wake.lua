@@ -27,7 +27,7 @@ else
     if name == 'spent' then
       for _, part in ipairs({ field, '', 0 }) do owners[#owners + 1] = part end
     elseif string.sub(why, 1, 6) == 'limit-' then
-      aside({ field, 'wake' }, job)
+      aside({ field, 'back' }, job)
     end
   end
   if owners[1] then used(owners, job) end

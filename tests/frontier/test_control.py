@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+from support.processes.waiting import until
 from support.stores.real_frontier import Bench
 
 from archive.settings import FrontierSettings
@@ -68,6 +70,48 @@ def test_a_block_holds_for_all_jobs(bench: Bench) -> None:
     two = bench.frontier("http://example.org/two", name="two")
     one.controls.block_host("example.org", 60)
     assert isinstance(two.claim("w"), Pause)
+
+
+@pytest.mark.parametrize("ended", ["finished", "taken back"])
+def test_a_shorter_block_replaces_a_longer_one_in_all_jobs(
+    bench: Bench, links: Links, leased: Claim, ended: str
+) -> None:
+    frontier, other = bench.frontier(), bench.frontier("http://example.org/other", name="other")
+    frontier.add(links("http://example.org/a"))
+    lease = leased(frontier, "worker-0")
+    frontier.controls.block_host("example.org")
+    if ended == "finished":
+        frontier.finish(lease, VisitOutcome(200))
+    else:
+        frontier.take_back("worker-", counts=False)
+    assert {type(each.claim("w")) for each in (frontier, other)} == {Pause}
+    frontier.controls.block_host("example.org", 0.001)
+    lease = until(lambda: _lease_of(other), what="the end of the shorter block")
+    other.finish(lease, VisitOutcome(200))
+    assert until(lambda: _lease_of(frontier), what="the turn of the first job")
+
+
+def test_a_woken_host_is_visited_by_all_jobs_that_waited_for_it(bench: Bench, leased: Claim) -> None:
+    one, two = bench.frontier(name="one"), bench.frontier("http://example.org/two", name="two")
+    one.controls.block_host("example.org")
+    assert isinstance(two.claim("w"), Pause)
+    assert one.controls.wake_host("example.org")
+    assert leased(two).url == "http://example.org/two"
+
+
+def _lease_of(frontier: Frontier) -> Lease | None:
+    answer = frontier.claim("w")
+    return answer if isinstance(answer, Lease) else None
+
+
+def test_a_delay_that_is_longer_than_a_block_holds_after_the_block(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier("http://example.org/", "http://example.org/2", settings=FrontierSettings())
+    frontier.finish(leased(frontier), VisitOutcome(200))
+    bench.client.hset("gf:{main}:@example.org", "d", bench.now() + 60_000)
+    for _ in range(2):
+        frontier.controls.block_host("example.org", 0.001)
+        until(lambda: bench.now() > bench.host("example.org")["b"], what="the end of the block")
+        assert isinstance(frontier.claim("w"), Pause)
 
 
 def test_a_host_set_aside_counts_as_excluded_and_the_job_can_finish(bench: Bench, links: Links) -> None:

@@ -74,6 +74,17 @@ def test_hosts_set_aside_at_their_limit_are_woken_when_it_is_raised(bench: Bench
     assert _lease(frontier).url == "http://example.org/a"
 
 
+def test_a_block_holds_when_the_limit_of_its_host_is_raised(bench: Bench) -> None:
+    frontier = _limited(bench, host_pages=1)
+    _links(frontier, "http://example.org/a")
+    frontier.finish(_lease(frontier), VisitOutcome(200, is_document=True))
+    assert isinstance(frontier.claim("w"), JobFinished)
+    frontier.controls.block_host("example.org")
+    frontier.set_limits({"host_pages": 2})
+    assert frontier.controls.hosts_aside() == {}
+    assert isinstance(frontier.claim("w"), Pause)
+
+
 def test_a_limit_that_can_not_be_used_changes_nothing(bench: Bench) -> None:
     frontier = _limited(bench, urls=5)
     for changes in ({"urls": 0}, {"colour": 3}, {"seconds": -1}):
