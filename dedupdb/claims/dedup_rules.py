@@ -22,6 +22,8 @@ from dedupdb.claims.claims import PayloadKey
 
 _NEVER: Final = 1 << 63
 """A length that no payload has."""
+_RECORD_ID: Final = re.compile("[!-~]{1,254}")
+"""Record ids that the dedup store can pack and a revisit can name. A record of another program may have any id."""
 _TEXTS: Final = frozenset(
     {
         "application/ecmascript",
@@ -82,6 +84,8 @@ class DedupRules:
     def original(self, capture: Capture) -> tuple[PayloadKey, Original] | None:
         """Return the original in a row of the index, with the key of its payload; None when the row is no original."""
         if capture.kind != "response" or capture.truncated is not None or capture.sha256 is None:
+            return None
+        if not (_RECORD_ID.fullmatch(capture.record_id) and capture.url.isprintable()):
             return None
         mime = None if capture.mime == UNKNOWN_MIME else capture.mime
         if not self.takes(capture.status, mime, capture.payload_length):

@@ -249,19 +249,21 @@ def _payload_fields(unchanged: Unchanged) -> str:
 
 
 def _reference(profile: str, original: Original) -> str:
-    check_values(original.url, original.record_id)
-    if not original.record_id:
+    check_values(original.url)
+    record_id = original.record_id
+    if not record_id or not record_id.isprintable():
         return _reference_by_url(profile, original)
+    uri = record_id if ":" in record_id else f"urn:uuid:{record_id}"  # other programs have ids that are no UUIDs
     return (
         f"WARC-Profile: {profile}\r\n"
-        f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
+        f"WARC-Refers-To: <{uri}>\r\n"
         f"WARC-Refers-To-Target-URI: {original.url}\r\n"
         f"WARC-Refers-To-Date: {iso_date(original.date)}\r\n"
     )
 
 
 def _reference_by_url(profile: str, original: Original) -> str:
-    """Return the fields for an original whose record id is not known. URL and date name it (WARC/1.1 section 6.7.2)."""
+    """Return the fields for an original whose record id can't be named. URL and date name it (WARC/1.1 section 6.7.2)."""
     date = iso_date(original.date) if original.date % 1_000_000 else iso_second(original.date)
     return f"WARC-Profile: {profile}\r\nWARC-Refers-To-Target-URI: {original.url}\r\nWARC-Refers-To-Date: {date}\r\n"
 

@@ -114,6 +114,13 @@ def test_it_can_be_asked_always_or_never(claims: Claims, captures: Captures, mod
     assert recall(claims, captures, recall=mode).claim([want(2)]) == [answer]
 
 
+@pytest.mark.parametrize("record_id", ["", "x" * 255])
+def test_a_row_whose_id_can_not_be_packed_is_no_original(claims: Claims, captures: Captures, record_id: str) -> None:
+    captures.add([kept(2, record_id=record_id)])
+
+    assert recall(claims, captures, recall="always").claim([want(2)]) == [GRANTED]
+
+
 def test_a_rebuild_makes_the_store_whole(
     server: RedisServer, claims: Claims, captures: Captures, tmp_path: Path
 ) -> None:

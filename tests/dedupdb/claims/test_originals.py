@@ -75,6 +75,16 @@ def test_they_are_the_earliest_complete_success_of_each_payload(captures: Captur
     ]
 
 
+@pytest.mark.parametrize(
+    "changed", [{"record_id": ""}, {"record_id": "x" * 255}, {"record_id": "a b"}, {"url": "http://example.org/\x85"}]
+)
+def test_a_record_that_no_revisit_can_name_is_none(captures: Captures, changed: dict[str, str]) -> None:
+    captures.add([replace(kept("http://example.org/first", "20260105"), **changed)])
+    later = kept("http://example.org/later", "20260106", record_id="urn:sha1:ABC")
+    captures.add([later])
+    assert [original for _, original in originals(captures).of("news")] == [as_original(later)]
+
+
 def test_each_digest_algorithm_has_its_own(captures: Captures) -> None:
     digests = ["SHA1", f"sha256:{ONE}", "SHA1", f"sha256:{ONE}", "blake3:0"]
     found = [kept("http://example.org/", f"2026010{day}", digest=digest) for day, digest in enumerate(digests, 1)]

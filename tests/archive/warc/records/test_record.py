@@ -95,8 +95,17 @@ def test_revisit_names_its_original_to_the_microsecond() -> None:
     assert fields(second).get("WARC-Type") == "request"
 
 
-def test_an_original_without_id_is_named_as_exactly_as_it_is_known() -> None:
-    first, _ = pair(exchange(), replace(ORIGINAL, record_id=""))
+def test_an_original_of_another_program_is_named_by_its_own_id() -> None:
+    foreign = replace(ORIGINAL, record_id="urn:sha1:ABC")
+    unchanged = Unchanged(foreign, "sha1:4CD6SLVULCBFB6TWNDK3YJSLTRM7UMLU", 97)
+    same, _ = pair(exchange(), foreign)
+    not_modified, _ = pair(exchange(answer=message("HTTP/1.1 304 Not Modified"), unchanged=unchanged, mime=None))
+    assert fields(same).get("WARC-Refers-To") == fields(not_modified).get("WARC-Refers-To") == "<urn:sha1:ABC>"
+
+
+@pytest.mark.parametrize("record_id", ["", "a\x85b"])
+def test_an_original_without_usable_id_is_named_as_exactly_as_it_is_known(record_id: str) -> None:
+    first, _ = pair(exchange(), replace(ORIGINAL, record_id=record_id))
     said = fields(first)
     assert said.get("WARC-Refers-To") is None
     assert said.get("WARC-Refers-To-Date") == iso_date(ORIGINAL.date)
