@@ -646,12 +646,19 @@ class Frontier(LeaseQueue):
             profile = with_edits(asked.profile, self.edits())
             return resumed(Job.model_validate_json(stored), asked.model_copy(update={"profile": profile}))
         except JobError:
-            progress = self.reports.progress()
-            if progress.queued or progress.leased:
+            if self._is_unfinished():
                 raise
         self._store.seen = Job.model_validate_json(stored).profile.seen
         self.forget()
         return None
+
+    def _is_unfinished(self) -> bool:
+        """Return whether the stored job has URLs to visit, to render or to visit again."""
+        with self._store.guarded():
+            if self._store.client.hexists(self._store.key("state"), "finished"):
+                return False
+        progress = self.reports.progress()
+        return bool(progress.queued or progress.leased or progress.renders.depth or progress.revisits)
 
     def _learn_scope(self) -> None:
         """Widen the scope by the seeds that other workers found, and narrow it by the patterns of operators."""

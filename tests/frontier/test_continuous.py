@@ -37,6 +37,15 @@ def advance(bench: Bench, seconds: float) -> None:
     bench.client.hincrby(bench.key("state"), "dueshift", -round(1000 * seconds))
 
 
+def test_a_job_with_urls_to_visit_again_does_not_start_over_with_another_scope(bench: Bench, leased: Claim) -> None:
+    frontier = continuous(bench)
+    frontier.finish(leased(frontier), found())
+    changed = bench.frontier(profile=Profile(scope="host", revisit=ADAPTIVE), opened=False)
+    with pytest.raises(JobError, match="is unfinished and has profile scope"):
+        changed.open_job()
+    assert frontier.reports.progress().revisits == 1
+
+
 def test_a_url_is_visited_again_when_it_is_due(bench: Bench, leased: Claim) -> None:
     frontier = continuous(bench)
     first = leased(frontier)

@@ -7,7 +7,7 @@ from support.processes.waiting import until
 from support.stores.real_frontier import PATIENT, Bench
 
 from archive.settings import FrontierSettings
-from frontier.definition.job import Limits, PolitenessOverrides, Profile, Seed
+from frontier.definition.job import JobError, Limits, PolitenessOverrides, Profile, Seed
 from frontier.definition.scope import Candidate
 from frontier.lease import JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
@@ -56,6 +56,15 @@ def test_the_job_is_finished_when_the_renders_are_done(bench: Bench) -> None:
     assert isinstance(frontier.claim("w"), JobFinished)
     progress = frontier.reports.progress()
     assert (progress.done, progress.pages, progress.renders.done, progress.renders.depth) == (1, 1, 1, 0)
+
+
+def test_a_job_with_renders_left_does_not_start_over_with_another_scope(bench: Bench) -> None:
+    frontier = bench.frontier(SEED)
+    queue_render(frontier, STYLE)
+    changed = bench.frontier(SEED, profile=Profile(scope="host"), opened=False)
+    with pytest.raises(JobError, match="is unfinished and has profile scope"):
+        changed.open_job()
+    assert render_claimed(frontier).url == SEED
 
 
 def test_a_render_worker_waits_while_the_crawl_may_find_pages(bench: Bench) -> None:
