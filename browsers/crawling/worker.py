@@ -245,7 +245,7 @@ class Worker:
             self._persist(lambda: self._frontier.note_changes(changes))
         if is_rendered_later:
             embeds = [reached.candidate(link.url, link.hop) for link in links if link.hop in left_hops]
-            self._persist(lambda: self._frontier.renders.add(lease, embeds, links=len(added)))
+            self._leave_to_render(lease, embeds, len(added))
         rejected = (f"{REJECTED_ANSWER}{unwanted.reason}",) if unwanted is not None else ()
         notes = (*visit.annotations, *self._ended_chains(lease, visit, added), *rejected)
         if notes:
@@ -260,6 +260,15 @@ class Worker:
             if self._renders:  # the page was counted when the plain crawler fetched it
                 outcome = replace(outcome, is_document=False, fetched=visit.fetched)
             self._finish(lease, outcome)
+
+    def _leave_to_render(self, lease: Lease, embeds: Sequence[Candidate], links: int) -> None:
+        """Queue the render of a page from which so many links were taken, and leave its embeds to the render.
+
+        A page that is visited a second time is not rendered again. Then its new embeds are queued for a plain visit.
+        """
+        if not self._persist(lambda: self._frontier.renders.add(lease, embeds, links=links)):
+            most = max(self._frontier.max_links(lease.url) - links, 0)
+            self._persist(lambda: self._frontier.add(embeds[:most], lease))
 
     def _ended_chains(self, lease: Lease, visit: Visit, added: Sequence[ScopeDecision]) -> Sequence[str]:
         """Return the annotations about links that were not taken since their chain is too long.

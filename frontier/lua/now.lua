@@ -10,6 +10,7 @@ for at = 1, #ARGV, 5 do
   local answer = 1
   if note_seen(own, id, ARGV[at + 1]) ~= 1 and call('HEXISTS', own.u, id) == 0 then
     mark_unspilled(own, id)
+    forget_render(own, id, ARGV[at + 1])
   end
   if call('ZSCORE', own.leases, id) then
     answer = 0

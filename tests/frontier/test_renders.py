@@ -279,6 +279,21 @@ def test_a_seed_that_is_added_again_is_rendered_again(bench: Bench) -> None:
     assert (SEED, True) in seen
 
 
+def test_a_page_that_is_visited_now_is_rendered_again(bench: Bench) -> None:
+    frontier = bench.frontier(SEED, "http://other.example/")
+    queue_render(frontier, STYLE)
+    frontier.renders.finish(render_claimed(frontier), VisitOutcome(200, fetched=(STYLE,)))
+    frontier.visit_now([SEED])
+    assert queue_render(frontier, PRINT).url == SEED
+    frontier.renders.finish(render_claimed(frontier), VisitOutcome(200))
+    urls = set()
+    for _ in range(2):
+        lease = claimed(frontier)
+        urls.add(lease.url)
+        frontier.finish(lease, VisitOutcome(200))
+    assert urls == {"http://other.example/", PRINT}
+
+
 def test_the_lag_is_measured_from_the_queueing_to_the_end(bench: Bench) -> None:
     frontier = bench.frontier(SEED)
     assert frontier.reports.progress().renders.oldest_seconds is None

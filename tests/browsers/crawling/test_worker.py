@@ -29,6 +29,7 @@ from browsers.visit import FleetUnavailable, FoundLink, GhostTrouble, Visit, Vis
 from browsers.visitor_choice import wants_ghost
 from frontier.definition.job import BEHAVIOR_FOLDER
 from frontier.lease import Lease
+from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
 from frontier.store import FrontierLost
 
@@ -438,6 +439,25 @@ def test_what_a_page_fetched_along_with_it_is_not_visited_again(frontier: Fronti
     assert visitor.orders[1].hop_path == "L"
     assert visitor.orders[1].via == "http://site.test/"
     assert visitor.orders[1].source == "http://site.test/"
+
+
+def test_new_embeds_of_a_page_that_was_rendered_before_are_visited(fleet: Fleet, redis_url: str) -> None:
+    profile = {"visitor": "browser", "rendering": "asynchronous"}
+    frontier = opened(quick(fleet), redis_url, ["http://site.test/"], **profile)
+    page = frontier.claim("gone")
+    assert isinstance(page, Lease)
+    old, new = (FoundLink(f"http://site.test/{name}.css", "E", "link/@href") for name in ("old", "new"))
+    assert frontier.renders.add(page, [page.candidate(old.url, "E")])
+    frontier.take_back("gone", counts=False)
+    render = frontier.renders.claim("r")
+    assert isinstance(render, Lease)
+    frontier.renders.finish(render, VisitOutcome(200, fetched=(old.url,)))
+    visitor = Scripted(Visit(200, 1, content_type="text/html", links=(old, new)), Visit(200, 1))
+
+    worked(frontier, visitor)
+
+    assert [order.url for order in visitor.orders] == ["http://site.test/", new.url]
+    frontier.close()
 
 
 def test_robots_txt_is_read_by_the_agent_of_the_profile(fleet: Fleet, redis_url: str, origin: RawOrigin) -> None:
