@@ -117,7 +117,7 @@ class Fleet:
 
         Returns when the last new proxy is ready. Raises StartError when a new proxy can't serve; then the old one and
         those after it continue. Raises StartInterrupted when `abandon` returns True while a proxy starts, and
-        RestartLimitReached when another child keeps dying meanwhile.
+        RestartLimitReached when another child can't be kept alive meanwhile.
         """
         assert self._supervisor is not None
         for name in settings_that_need_restart(self.settings, settings):
@@ -131,10 +131,13 @@ class Fleet:
             self._supervisor.replace(slot, role, READY_SECONDS, abandon)
         self.settings = chosen
 
-    def add(self, role: ProcessRole) -> Slot:
-        """Start a further child, which is supervised like the others. Raises StartError."""
+    def add(self, role: ProcessRole, on_failure: Callable[[Slot, str], None]) -> Slot:
+        """Start a further child, which is supervised like the others. Raises StartError.
+
+        When the child can't be kept alive, `on_failure` is called with the reason, and the others go on.
+        """
         assert self._supervisor is not None
-        return self._supervisor.start(role)
+        return self._supervisor.start(role, on_failure)
 
     def await_ready(self, slots: Sequence[Slot]) -> None:
         """Return when these children are ready. Raises StartError or StartInterrupted."""

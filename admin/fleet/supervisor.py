@@ -36,7 +36,7 @@ HURRIED_SECONDS: Final = 2.0
 
 
 class RestartLimitReached(Exception):
-    """A child died again and again. The message names the child, its last error and its log."""
+    """A child can't be kept alive. The message names the child, its last error and its log."""
 
 
 @dataclass(slots=True)
@@ -45,6 +45,8 @@ class Slot:
 
     role: ProcessRole
     child: Child
+    on_failure: Callable[[Slot, str], None] | None = None
+    """The owner of the slot, which hears why its child can't be kept alive."""
     deaths: int = 0
     """Deaths in a row, each within STEADY_SECONDS."""
     restarts: int = 0
@@ -87,9 +89,12 @@ class Supervisor:
         self._on_restart = on_restart
         self._lifelines = {stage: os.pipe() for stage in ShutdownStage}
 
-    def start(self, role: ProcessRole) -> Slot:
-        """Start one child. `wait_ready` waits until it is ready. Raises StartError."""
-        slot = Slot(role, self._spawn(role))
+    def start(self, role: ProcessRole, on_failure: Callable[[Slot, str], None] | None = None) -> Slot:
+        """Start one child. `wait_ready` waits until it is ready. Raises StartError.
+
+        When the child can't be kept alive, `on_failure` is called with the reason; without it, the check raises.
+        """
+        slot = Slot(role, self._spawn(role), on_failure)
         self.slots.append(slot)
         return slot
 
@@ -98,8 +103,8 @@ class Supervisor:
     ) -> None:
         """Replace the child of a slot by a new one. The old child serves until the new one is ready, then it retires.
 
-        The other children are supervised meanwhile. Raises StartError when the new child can't serve, and
-        StartInterrupted; in both cases the old child stays.
+        The other children are supervised meanwhile. Raises StartError when the new child can't serve, StartInterrupted,
+        and RestartLimitReached when another child can't be kept alive; in each case the old child stays.
         """
         if not slot.is_filled:
             slot.role = role
@@ -108,7 +113,7 @@ class Supervisor:
             return
         old, new = slot.child, self._spawn(role, slot.child)
         try:
-            self._wait_ready(new, within, lambda: self._check_children(slot) or abandon())
+            self._wait_ready(new, within, lambda: self._check_others(slot) or abandon())
         except BaseException:
             new.reap()
             if old.has_retired:  # the new child died after the old one had handed everything over
@@ -221,18 +226,28 @@ class Supervisor:
                 raise StartInterrupted
             child.wait_for_report(0.2)
 
-    def _check_children(self, replaced: Slot | None) -> bool:
-        """Check all children but that of the slot that is being replaced. Always returns False."""
+    def _check_others(self, replaced: Slot) -> bool:
+        """Check the children of the other slots while one is replaced. Always returns False.
+
+        Raises RestartLimitReached, never StartError, which would be taken for an error of the new child.
+        """
+        try:
+            self._check_children(replaced)
+        except StartError as error:
+            raise RestartLimitReached(str(error)) from error
+        return False
+
+    def _check_children(self, replaced: Slot | None) -> None:
+        """Check all children but that of the slot that is being replaced."""
         for slot in self.slots:
             if slot is replaced:
                 continue
             if slot.is_filled:
                 self._check_exit(slot)
             elif slot.due is not None and time.monotonic() >= slot.due:
-                self._restart(slot)
+                self._try_restart(slot)
         for child, until in list(self._retired.items()):
             self._check_retired(child, until)
-        return False
 
     def _check_retired(self, child: Child, until: float) -> None:
         if child.exit_code is not None:
@@ -269,18 +284,37 @@ class Supervisor:
             slot.finished = True
             return
         if error := slot.child.report.error:
-            slot.finished = True
-            raise StartError(error)
+            self._fail(slot, StartError(error))
+            return
         steady = time.monotonic() - slot.child.started > STEADY_SECONDS
-        slot.deaths = 1 if steady else slot.deaths + 1
+        reason = f": {slot.child.last_log_line()}" if code > 0 else ""
+        notice = f"{slot.role.name} {exit_text(code)}{reason} and is restarted"
+        self._restart_later(slot, 1 if steady else slot.deaths + 1, message, notice)
+
+    def _restart_later(self, slot: Slot, deaths: int, message: str, notice: str) -> None:
+        slot.deaths, slot.last_end = deaths, message
         if slot.deaths >= MAX_DEATHS:
-            slot.finished = True
-            raise RestartLimitReached(f"{slot.role.name} died {slot.deaths} times in a row; {message}")
+            self._fail(slot, RestartLimitReached(f"{slot.role.name} died {slot.deaths} times in a row; {message}"))
+            return
         pause = min(FIRST_PAUSE_SECONDS * 2 ** (slot.deaths - 1), LONGEST_PAUSE_SECONDS)
         slot.due = time.monotonic() + pause
         log.warning("%s; it is restarted in %.1f s", message, pause)
-        reason = f": {slot.child.last_log_line()}" if code > 0 else ""
-        self._on_restart(f"{slot.role.name} {exit_text(code)}{reason} and is restarted")
+        self._on_restart(notice)
+
+    @staticmethod
+    def _fail(slot: Slot, error: StartError | RestartLimitReached) -> None:
+        """Leave the slot empty, and tell its owner. Raises the error when the slot has none."""
+        slot.finished, slot.due = True, None
+        if slot.on_failure is None:
+            raise error
+        slot.on_failure(slot, str(error))
+
+    def _try_restart(self, slot: Slot) -> None:
+        """Start the next child of a slot. A start that fails counts as a death."""
+        try:
+            self._restart(slot)
+        except StartError as error:
+            self._restart_later(slot, slot.deaths + 1, str(error), f"{error}; it is tried again")
 
     def _restart(self, slot: Slot) -> None:
         self._prepare(slot.role)

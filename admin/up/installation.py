@@ -20,7 +20,7 @@ from admin.fleet import home_folder
 from admin.fleet.fleet import Fleet
 from admin.fleet.installation_file import Part, PartState
 from admin.fleet.process import StartError
-from admin.fleet.supervisor import RestartLimitReached, Slot
+from admin.fleet.supervisor import Slot
 from admin.up.roles import (
     capture_role,
     harvester_role,
@@ -91,15 +91,16 @@ class InstallationProcesses:
             (view,) = fleet.listen(self._settings.view.host, self._settings.view.port, 1, VIEW_PORT_OPTION)
             (control,) = fleet.listen("127.0.0.1", 0, 1, "0")
             found = fleet.start()
-            self._own = [
-                fleet.add(replay_role(fleet.settings, fleet, replay, control)),
-                fleet.add(site_role(self._settings, site, replay)),
-                fleet.add(view_role(self._settings, view)),
-                fleet.add(scheduler_role()),
-                fleet.add(qa_role(self._settings)),
-                fleet.add(capture_role(self._settings)),
-                *(fleet.add(harvester_role(self._settings, *each)) for each in self._harvesting.each()),
+            roles = [
+                replay_role(fleet.settings, fleet, replay, control),
+                site_role(self._settings, site, replay),
+                view_role(self._settings, view),
+                scheduler_role(),
+                qa_role(self._settings),
+                capture_role(self._settings),
+                *(harvester_role(self._settings, *each) for each in self._harvesting.each()),
             ]
+            self._own = [fleet.add(role, self._give_up) for role in roles]
             self.addresses = {
                 "admin": shown_address(site),
                 "proxy": found.proxy,
@@ -115,14 +116,7 @@ class InstallationProcesses:
 
     def tick(self) -> None:
         """Check the processes once. Raises RestartLimitReached or StartError when the installation can't go on."""
-        try:
-            self.fleet.tick()
-        except (RestartLimitReached, StartError) as error:
-            failed = [slot for slot in self.fleet.slots if slot.finished]
-            if any(slot not in self._own for slot in failed):
-                raise
-            for slot in failed:
-                self._give_up(slot, str(error))
+        self.fleet.tick()
         self._given_up = {
             slot.role.name
             for slot in self._own

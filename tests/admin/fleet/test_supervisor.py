@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.processes.waiting import until
 
-from admin.fleet.process import ChildReport, ProcessRole, ShutdownStage, StartError
+from admin.fleet.process import ChildReport, ProcessRole, ShutdownStage, StartError, StartInterrupted
 from admin.fleet.supervisor import RestartLimitReached, Slot, Supervisor
 
 TESTS = Path(__file__).parent.parent.parent
@@ -80,6 +80,21 @@ def test_a_killed_child_is_restarted_with_a_notice(supervisor: Supervisor, role:
     assert notices == ["one was killed by SIGKILL and is restarted"]
 
 
+def test_a_child_that_can_not_be_started_again_is_tried_again(
+    supervisor: Supervisor, role: MakeRole, notices: list[str], tmp_path: Path
+) -> None:
+    slot = supervisor.start(role("one"))
+    supervisor.wait_ready([slot], 30)
+    log = tmp_path / "logs" / "one.log"
+    log.unlink()
+    log.mkdir()
+    os.kill(slot.child.pid, signal.SIGKILL)
+    until(lambda: _ticked(supervisor) and len(notices) > 1, what="a start that fails")
+    assert "one can't be started: " in notices[1]
+    log.rmdir()
+    until(lambda: _ticked(supervisor) and slot.restarts and slot.child.is_ready, what="another child")
+
+
 def test_a_child_that_is_killed_before_it_is_ready_is_not_named_with_a_line_that_tells_nothing(
     supervisor: Supervisor, role: MakeRole
 ) -> None:
@@ -128,6 +143,40 @@ def test_a_child_stays_when_its_replacement_can_not_serve(
     assert _ticked(supervisor)
     assert before.exit_code is None
     assert slot.role.arguments[0] == "serve"
+
+
+@pytest.mark.parametrize(("mode", "why"), [("refuse", "the disk is full"), ("crash", "part died 6 times in a row")])
+def test_the_owner_hears_of_a_child_that_fails_while_another_one_is_replaced(
+    supervisor: Supervisor, role: MakeRole, monkeypatch: pytest.MonkeyPatch, mode: str, why: str
+) -> None:
+    monkeypatch.setattr("admin.fleet.supervisor.FIRST_PAUSE_SECONDS", 0.01)
+    heard = list[str]()
+
+    def hear(failed: Slot, error: str) -> None:
+        heard.append(error)
+        failed.role = role("part")
+        supervisor.try_again(failed, 0)
+
+    slot = supervisor.start(role("one"))
+    supervisor.wait_ready([slot], 30)
+    part = supervisor.start(role("part", mode), hear)
+
+    with pytest.raises(StartInterrupted):  # the new child never gets ready; it goes on until the owner has heard
+        supervisor.replace(slot, role("one", "load"), 60, lambda: bool(heard))
+
+    assert why in heard[0]
+    until(lambda: _ticked(supervisor) and part.child.is_ready, what="the next child of the part")
+    assert len(heard) == 1
+
+
+def test_a_child_that_can_not_go_on_while_another_one_is_replaced_is_no_failure_of_the_new_one(
+    supervisor: Supervisor, role: MakeRole
+) -> None:
+    slot = supervisor.start(role("one"))
+    supervisor.wait_ready([slot], 30)
+    supervisor.start(role("two", "refuse"))
+    with pytest.raises(RestartLimitReached, match="the disk is full; make room"):
+        supervisor.replace(slot, role("one", "load"), 60)
 
 
 def test_the_children_of_a_killed_child_are_killed(supervisor: Supervisor, role: MakeRole, tmp_path: Path) -> None:
