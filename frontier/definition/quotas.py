@@ -5,7 +5,7 @@ Several lines may have one owner, and the last bound of a kind counts. The kinds
 
 | kind | counts |
 |---|---|
-| `urls` | URLs that were fetched, with those that pages embed |
+| `urls` | URLs that were fetched, with those that pages embed, and without failed and excluded ones |
 | `bytes` | fetched bytes |
 | `new_bytes` | bytes of those answers that no archive had, as crawl.log says |
 | `seconds` | duration of all visits together |

@@ -7,7 +7,9 @@ local visit, ending, code = ARGV[1], ARGV[2], ARGV[3]
 local plain = own.plain
 local quotas, others = unpack(call('HMGET', plain.state, 'quotas', 'others'))
 if not quotas then return end
-local urls = ending == 'again' and 0 or own.is_renders and visit.urls - 1 or visit.urls
+-- As for limits.urls, a URL counts that is done. The page of a render was counted when the plain crawler fetched it.
+local urls = ending == 'done' and visit.urls or 0
+if own.is_renders and ending ~= 'again' then urls = visit.urls - 1 end
 local is_error = ending ~= 'again' and (ending == 'failed' or code >= 400)
 local amounts = { urls = urls, bytes = visit.bytes, seconds = visit.duration_ms, errors = is_error and 1 or 0 }
 local owners = { job = '', domain = visit.spender[1], host = visit.host, seed = visit.spender[2] }

@@ -11,6 +11,7 @@ import pytest
 from support.stores.real_frontier import PATIENT, Bench
 from support.stores.redis_outage import outage
 
+from archive import crawl_log
 from frontier.definition.job import Job, JobError, Profile
 from frontier.definition.quotas import check_quota_line, reached_text, read_quotas
 from frontier.definition.scope import Candidate
@@ -87,6 +88,16 @@ def test_a_host_at_its_quota_is_set_aside_and_goes_on_when_the_quota_is_raised(
     assert frontier.controls.hosts_aside() == {}
     assert isinstance(frontier.claim("w"), JobFinished)
     assert frontier.reports.progress().excluded == 0
+
+
+@pytest.mark.parametrize("code", [crawl_log.ROBOTS, crawl_log.OUT_OF_SCOPE, crawl_log.SERIOUS])
+def test_urls_that_were_never_fetched_count_for_no_quota_of_urls(bench: Bench, links: Links, code: int) -> None:
+    frontier = quota(bench, "host urls=3")
+    frontier.add(links(*names("shop.test", 8)))
+    never = Counter(lease.host for lease in visits(frontier, VisitOutcome(code), most=6))
+    assert never["shop.test"] >= 3
+    fetched = Counter(lease.host for lease in visits(frontier))
+    assert fetched["shop.test"] == min(8 - never["shop.test"], 3)
 
 
 def test_all_hosts_of_a_domain_are_set_aside_together(bench: Bench, links: Links) -> None:
