@@ -23,7 +23,7 @@ from archive.warc import cdxj
 from archive.warc.reading.member_reader import MemberReader, WarcError
 from archive.warc.reading.reader import next_record
 from archive.warc.records.request_query import asked_key
-from archive.warc.upkeep.repair import locked, whole_part
+from archive.warc.upkeep.repair import captures_again, locked, whole_part
 from dedupdb.captures.validation import acceptable
 
 _INDEXED = frozenset(("response", "revisit", "resource", "metadata", "conversion"))
@@ -139,8 +139,9 @@ def _repaired(place: WarcPaths, path: Path, end: int) -> RepairedSidecar:
     if not faults:
         return RepairedSidecar(place.name, SidecarOutcome.WHOLE)
     captures, missing = dict[int, Capture](), list[str]()
+    buckets = {each.record_id: each.buckets for each in content.captures}
     try:
-        for capture in cdxj.captures_of(path, place.folder.name, place.name):
+        for capture in captures_again(path, place.folder.name, place.name, buckets):
             if capture.offset < end:
                 captures[capture.offset] = capture
     except WarcError as error:

@@ -263,7 +263,7 @@ def _reference(profile: str, original: Original) -> str:
 
 
 def _reference_by_url(profile: str, original: Original) -> str:
-    """Return the fields for an original whose record id can't be named. URL and date name it (WARC/1.1 section 6.7.2)."""
+    """Return the fields for an original whose record id can't be named. URL and date do it (WARC/1.1 section 6.7.2)."""
     date = iso_date(original.date) if original.date % 1_000_000 else iso_second(original.date)
     return f"WARC-Profile: {profile}\r\nWARC-Refers-To-Target-URI: {original.url}\r\nWARC-Refers-To-Date: {date}\r\n"
 

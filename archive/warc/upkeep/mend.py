@@ -6,9 +6,10 @@ block was taken with, and two empty lines. Bytes that belong to no record go to 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -16,14 +17,13 @@ from typing import BinaryIO, Final
 from archive.files import make_folder, replacement
 from archive.names.warc_paths import WarcPaths, closed
 from archive.settings.load import Settings
-from archive.version import SOFTWARE
 from archive.warc import cdxj
 from archive.warc.compression.gzip_member import packed_stream
 from archive.warc.compression.zstd_frame import ZstdFrameWriter, read_dictionary
 from archive.warc.reading.member_reader import MemberReader, WarcError
-from archive.warc.reading.reader import StoredRecord, next_record, read_record, records
+from archive.warc.reading.reader import StoredRecord, next_record, read_record
 from archive.warc.records.record import RECORD_END
-from archive.warc.upkeep.repair import Repaired, RepairOutcome
+from archive.warc.upkeep.repair import Repaired, RepairOutcome, captures_again, is_of_another_program
 
 _COPY_SIZE: Final = 1 << 20
 _CONTENT_LENGTH: Final = re.compile(rb"(?im)^(Content-Length[ \t]*:)[^\r\n]*")
@@ -51,7 +51,7 @@ def mend(settings: Settings, collection: str) -> Iterator[Repaired]:
     """
     for place in closed(settings.collection(collection)):
         try:
-            if not _is_of_another_program(place.warc):
+            if not is_of_another_program(place.warc):
                 continue
             parts = list(_parts(place.warc))
             wrong = sum(bool(part.finding) for part in parts)
@@ -81,41 +81,27 @@ def _why_not(place: WarcPaths, settings: Settings) -> str:
     return ""
 
 
-def _is_of_another_program(path: Path) -> bool:
-    """Return whether the file does not begin with a warcinfo record of this program. Raises WarcError and OSError."""
-    for record in records(path):
-        said = b"".join(record.block()).decode("utf-8", "replace") if record.kind == "warcinfo" else ""
-        name, _, _ = SOFTWARE.partition("/")
-        return f"software: {name}/" not in said.lower()
-    return False
-
-
 def _rewrite(place: WarcPaths, collection: str, parts: list[_Part], settings: Settings) -> None:
     """Replace a WARC file and its sidecar. The old file stays until the new one is durable."""
     _keep_aside(place, [(part.end, part.next) for part in parts if part.next > part.end])
-    buckets = dict[int, tuple[str, ...]]()
+    buckets = dict[str, tuple[str, ...]]()
     if place.sidecar.exists():
-        buckets = {each.offset: each.buckets for each in cdxj.read(place.sidecar, collection)}
-    moved = dict[int, int]()
+        buckets = {each.record_id: each.buckets for each in cdxj.read(place.sidecar, collection)}
     with replacement(place.warc) as target, place.warc.open("rb") as source:
         packed = _packer(source, settings)
         _copy(source, target, 0, parts[0].offset)
         for part in parts:
-            moved[target.tell()] = part.offset
             if part.finding:
                 with read_record(place.warc, part.offset, part.end - part.offset) as record:
                     for piece in packed(_pieces(record, part.length), part.length):
                         target.write(piece)
             else:
                 _copy(source, target, part.offset, part.end)
+        target.flush()
+        os.fsync(target.fileno())  # a full disk must show before the sidecar is gone
         place.sidecar.unlink(missing_ok=True)  # the places in the old sidecar are wrong for the new file
-    found = cdxj.captures_of(place.warc, collection, place.name)
-    lines = (
-        cdxj.line(replace(capture, buckets=buckets.get(moved.get(capture.offset, -1), capture.buckets)))
-        for capture in found
-    )
     make_folder(place.sidecar.parent)
-    cdxj.write_sorted(place.sidecar, lines)
+    cdxj.write_sorted(place.sidecar, map(cdxj.line, captures_again(place.warc, collection, place.name, buckets)))
 
 
 def _parts(path: Path) -> Iterator[_Part]:

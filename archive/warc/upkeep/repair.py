@@ -11,25 +11,29 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from archive.capture import Capture
 from archive.file_lock import lock, try_lock
 from archive.files import make_folder, rename_new, replacement, sync_folder
 from archive.names.warc_paths import WarcPaths, closed, growing
 from archive.settings.load import Settings
+from archive.version import SOFTWARE
 from archive.warc import cdxj
 from archive.warc.reading.member_reader import MemberReader, WarcError
-from archive.warc.reading.reader import next_record
+from archive.warc.reading.reader import next_record, records
 
 log = logging.getLogger(__name__)
 
 _COPY_SIZE = 1 << 20
+_LONGEST_WARCINFO = 1 << 20
+"""Bytes of a warcinfo. A longer one is not of this program."""
 
 
 class RepairOutcome(StrEnum):
@@ -142,6 +146,31 @@ def whole_part(path: Path) -> WholePart:
     return WholePart(length, records, captures, "the last response lacks its request" if awaited else "")
 
 
+def is_of_another_program(path: Path) -> bool:
+    """Return whether the file does not begin with a warcinfo record of this program. Raises WarcError and OSError."""
+    for record in records(path):
+        if record.kind != "warcinfo" or record.block_length > _LONGEST_WARCINFO:
+            return True
+        said = b"".join(record.block()).decode("utf-8", "replace")
+        name, _, _ = SOFTWARE.partition("/")
+        return f"software: {name}/" not in said.lower()
+    return False
+
+
+def captures_again(
+    path: Path, collection: str, filename: str, buckets: Mapping[str, tuple[str, ...]]
+) -> Iterator[Capture]:
+    """Yield the captures of a WARC file, for a sidecar that takes the place of another one.
+
+    `buckets` are the dedup buckets in the old lines, by record id. A record of another program does not tell whether it
+    may be an original: without an old line it is none. Raises WarcError and OSError.
+    """
+    unknown = () if is_of_another_program(path) else None
+    for capture in cdxj.captures_of(path, collection, filename):
+        known = buckets.get(capture.record_id, unknown)
+        yield capture if known is None or capture.kind == "revisit" else replace(capture, buckets=known)
+
+
 def _tried(place: WarcPaths, step: Callable[[], Repaired]) -> Repaired:
     try:
         return step()
@@ -196,7 +225,7 @@ def _index(place: WarcPaths, collection: str) -> Repaired:
 
 
 def _write_sidecar(path: Path, place: WarcPaths, collection: str) -> int:
-    lines = [cdxj.line(capture) for capture in cdxj.captures_of(path, collection, place.name)]
+    lines = [cdxj.line(capture) for capture in captures_again(path, collection, place.name, {})]
     make_folder(place.sidecar.parent)
     cdxj.write_sorted(place.sidecar, lines)
     return len(lines)

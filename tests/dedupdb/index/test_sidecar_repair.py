@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.archive.exchanges import DATE, exchange, keep, response
+from support.archive.foreign_warcs import http
+from support.archive.imported_collection import made
 
-from archive.capture import Original
+from archive.capture import OWN_BUCKET, Capture, Original
 from archive.settings.load import Settings
+from archive.warc import cdxj
 from archive.warc.writing.writer import WarcWriter
 from dedupdb.index.sidecar_repair import RepairedSidecar, SidecarOutcome, repair_sidecars
 
@@ -102,6 +106,32 @@ def test_lines_behind_a_damage_of_the_warc_stay(settings: Settings) -> None:
     assert repaired.outcome is SidecarOutcome.INCOMPLETE
     assert "the WARC can't be read from" in repaired.reason
     assert sidecar.read_bytes().splitlines(keepends=True) == lines
+
+
+def _of_another_program(settings: Settings, count: int) -> tuple[Path, dict[str, Capture]]:
+    """The path of the sidecar that a file of another program will have, and its captures by id."""
+    warc = settings.archive_dir("news") / "foreign.warc"
+    warc.parent.mkdir(parents=True)
+    parts = (made("response", f"http://example.org/{number}", http(b"%d" % number))[0] for number in range(count))
+    warc.write_bytes(b"".join(parts))
+    settings.index_dir("news").mkdir()
+    captures = {each.record_id: each for each in cdxj.captures_of(warc, "news")}
+    return settings.index_dir("news") / f"{warc.name}.cdxj", captures
+
+
+def test_what_was_no_original_becomes_none(settings: Settings) -> None:
+    sidecar, captures = _of_another_program(settings, 3)
+    original, refused, unknown = captures
+    captures[refused] = replace(captures[refused], buckets=())
+    cdxj.write_sorted(sidecar, [cdxj.line(captures[each]) for each in (original, refused)])
+
+    assert _repaired(settings).outcome is SidecarOutcome.REBUILT
+
+    assert {each.record_id: each.buckets for each in cdxj.read(sidecar, "news")} == {
+        original: OWN_BUCKET,
+        refused: (),
+        unknown: (),
+    }
 
 
 def test_a_line_of_what_was_cut_off_goes_and_is_told(settings: Settings) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,9 @@ from support.archive.foreign_warcs import http
 from support.archive.imported_collection import ImportedShelf, made
 
 from admin.collections.transfer.importing import ImportOutcome
+from archive.capture import OWN_BUCKET
 from archive.settings.load import Settings
+from archive.warc import cdxj
 from archive.warc.reading.member_reader import WarcError
 from archive.warc.reading.reader import records
 from archive.warc.reading.record_end import LOOKED_AT
@@ -110,6 +114,30 @@ def test_every_wrong_end_is_read_and_reported_and_mended(
             left = [each.message for each in check(shelf.settings.archive_dir("old"))]
             assert not [each for each in left if "begins with" not in each and "zstd frame" not in each], (what, left)
             assert list(mend(shelf.settings, "old")) == []
+
+
+def test_a_mended_file_has_the_originals_that_it_had(shelf: ImportedShelf) -> None:
+    shelf.take(ending(b"\r\n"), made("response", NEXT, http(b"<p>two"))[0])
+    before = {capture.url: capture.buckets for url in (URL, NEXT) for capture in shelf.rows(url)}
+    assert before == {URL: (), NEXT: OWN_BUCKET}
+
+    assert [each.outcome for each in mend(shelf.settings, "old")] == [RepairOutcome.MENDED]
+
+    sidecar = shelf.settings.index_dir("old") / "a.warc.gz.cdxj"
+    assert {capture.url: capture.buckets for capture in cdxj.read(sidecar, "old")} == before
+
+
+def test_a_full_disk_leaves_the_file_and_its_sidecar(shelf: ImportedShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.take(ending(b"\r\n"))
+    paths = [shelf.settings.archive_dir("old") / "a.warc.gz", shelf.settings.index_dir("old") / "a.warc.gz.cdxj"]
+    before = [path.read_bytes() for path in paths]
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert [each.outcome for each in mend(shelf.settings, "old")] == [RepairOutcome.FAILED]
+    assert [path.read_bytes() for path in paths] == before
 
 
 def test_a_body_that_ends_with_a_line_end_keeps_it(shelf: ImportedShelf) -> None:

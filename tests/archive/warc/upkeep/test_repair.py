@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from support.archive.exchanges import exchange, keep, response
+from support.archive.foreign_warcs import http
+from support.archive.imported_collection import made
 from support.archive.oracles import fastwarc_check, warcio_kinds
 from support.processes.python_code import PLACES, code_command
 
@@ -166,6 +168,15 @@ def test_index_that_is_missing_is_made(leftover: Leftover) -> None:
     leftover.index.unlink()
     assert leftover.repair() == Repaired(leftover.name, RepairOutcome.INDEXED, 3)
     assert leftover.index.read_text() == before
+
+
+def test_file_of_another_program_gets_an_index_without_originals(settings: Settings) -> None:
+    warc = settings.archive_dir("news") / "foreign.warc"
+    warc.parent.mkdir(parents=True)
+    warc.write_bytes(made("response", "http://example.org/", http(b"one"))[0])
+    assert repair(settings, "news") == [Repaired(warc.name, RepairOutcome.INDEXED, 1)]
+    (capture,) = cdxj.read(settings.index_dir("news") / f"{warc.name}.cdxj", "news")
+    assert capture.buckets == ()
 
 
 def test_live_writer_is_let_alone(settings: Settings) -> None:
