@@ -9,6 +9,10 @@ a job with one shard, and `ShardedFrontier` on a job with several ones, by one `
 **Links.** The links of a page are added first to the shard of the page, which checks the lease, and then to the other
 shards. The visit is finished after that. When the worker dies in between, the page is visited again, and the links that
 were added are seen. A link of a visit whose lease expires in between may be added; another worker visits the page.
+This order does not help when a server of Redis loses its last changes, as in a failover to a replica that lags behind.
+The server of the page may keep the end of the visit while the server of a link loses the link. The page is not visited
+again, so that the link is lost unless another page has it. The same order within one server does not have this gap,
+since a server that loses the links loses the end of the visit, too, if the visit ended before.
 
 **Claims.** A worker finishes a visit and claims the next URL in the same shard, in one call. After `_STAY` leases, and
 when a shard has no URL that may be visited now, the worker asks the next shard. Workers begin at different shards.
