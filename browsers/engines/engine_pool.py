@@ -79,6 +79,10 @@ class EnginePool:
 
     async def _ready(self) -> _Running:
         current = self._current
-        if current is None or current.is_spent(self._visits_per_engine):
-            current = self._current = _Running(await self._start())
-        return current
+        if current is not None and current.is_spent(self._visits_per_engine):
+            self._current = None
+            if not current.busy:  # the engine was lost after its last visit, so that no visit stops it
+                await current.engine.stop()
+        if self._current is None:
+            self._current = _Running(await self._start())
+        return self._current

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import resource
+import signal
 import sys
 import tempfile
 import threading
@@ -19,9 +20,10 @@ from support.origins.raw_origin import RawOrigin, Wait
 from support.processes.waiting import until
 
 from archive.settings.load import load
-from browsers.engines.choice import ProxyTrust
+from browsers.engines.choice import ProxyTrust, engine_start
 from browsers.engines.chromium.browser import OLDEST
-from browsers.engines.interface import BrowserMissing
+from browsers.engines.engine_pool import EnginePool
+from browsers.engines.interface import BrowserMissing, Device
 from browsers.ghosts.ghost import Ghost
 from browsers.proxying.control_client import Control, read_token
 from browsers.visit import FleetUnavailable, GhostTrouble, Visit, VisitOrder
@@ -132,6 +134,22 @@ def test_a_page_whose_browser_ended_after_the_crash_of_another_page_is_not_the_r
 
     assert (crashed.value.may_be_the_page, crashed.value.trouble) == (True, GhostTrouble.CRASH)
     assert (fallen.value.may_be_the_page, fallen.value.trouble) == (False, None)
+
+
+async def test_a_browser_that_is_lost_between_visits_leaves_no_folder(fleet: Fleet) -> None:
+    before, settings = folders(os.getpid()), fleet.settings(sandbox=False).browsers
+    pool = EnginePool(engine_start(settings, fleet.trusted, ["127.0.0.1"], Device()), visits_per_engine=9)
+    async with pool.lend() as first:
+        left = folders(os.getpid()) - before
+    os.kill(first.pid, signal.SIGKILL)
+    await first.lost.wait()
+    async with pool.lend() as second:
+        assert second is not first
+        assert not left & folders(os.getpid())
+    await pool.close()
+
+    assert left
+    assert folders(os.getpid()) == before
 
 
 def _visit_for_ever(home: str, address: str, token: str, trusted: ProxyTrust, order: VisitOrder) -> None:
