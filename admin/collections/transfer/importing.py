@@ -37,6 +37,7 @@ from archive.files import free_bytes, make_folder, rename_new, replace_durably, 
 from archive.names.warc_paths import ENDINGS, OPEN_SUFFIX, WarcPaths, closed
 from archive.program_name import command
 from archive.settings.load import Settings
+from archive.storage.presence import is_alone
 from archive.wacz.reader import ForeignPackage, PackageError, packages_of
 from archive.warc import cdxj
 from archive.warc.reading.member_reader import WarcError
@@ -520,8 +521,12 @@ class Importer:
         return next((there for there in self._by_size[size] if filecmp.cmp(there, path, shallow=False)), None)
 
     def _free_name(self, name: str, digest: Callable[[], str]) -> str:
-        """Return a safe name that no file of the collection has. If needed, a part of the digest is added."""
-        for each in (names := _names(name, digest())):
+        """Return a safe name that no file of the collection has. If needed, a part of the digest is added.
+
+        Another home may have other bytes under the plain name, and a shared index would mix up their captures.
+        """
+        names = _names(name, digest())
+        for each in names if is_alone(self._settings) else names[1:]:
             place = WarcPaths(self._folder, each)
             if not any(os.path.lexists(path) for path in (place.warc, place.growing, place.sidecar)):
                 return each

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from support.archive.exchanges import exchange, keep, response
+from support.archive.foreign_warcs import http
+from support.archive.imported_collection import made
 from support.stores.postgres_server import PostgresServer
 from support.stores.redis_server import RedisServer
 
@@ -147,3 +149,19 @@ def test_a_deletion_says_what_it_erases_and_takes_out_the_files_of_its_home_alon
     last = homes.run("here", "collection", "delete", "garden", "--everywhere", "--yes-delete", "garden")
     assert last.exit_code == 0, last.stderr
     assert homes.shared("garden") == ([], 0)
+
+
+def test_imported_files_of_one_name_and_two_homes_keep_their_captures(homes: TwoHomes) -> None:
+    for home in ("here", "there"):
+        path = homes.folder / f"from {home}" / "crawl.warc"
+        path.parent.mkdir()
+        path.write_bytes(made("response", f"http://{home}.example/", http(home.encode()))[0])
+        for _ in range(2):
+            assert homes.run(home, "collection", "import", "garden", str(path)).exit_code == 0
+    for home in ("here", "there"):
+        assert homes.run(home, "reindex", "garden").exit_code == 0
+
+    names, _ = homes.shared("garden")
+    assert len(names) == 2
+    with Captures(homes.database_url) as index:
+        assert index.count("garden") == 2
