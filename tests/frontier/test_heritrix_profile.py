@@ -355,6 +355,25 @@ def test_rules_of_canonicalisation_become_keys_of_seen() -> None:
     assert outcomes == ["mapped", "mapped", "not-mapped"]
 
 
+def preselector(inner: str) -> str:
+    return f'<bean id="preselector" class="org.archive.crawler.prefetch.Preselector">{inner}</bean>'
+
+
+@pytest.mark.parametrize(("name", "kind"), [("blockByRegex", "MatchesRegex"), ("allowByRegex", "NotMatchesRegex")])
+def test_expressions_of_the_preselector_are_taken_over_in_full(name: str, kind: str) -> None:
+    expression = "|".join(f".*/trap{number}/.*" for number in range(30))
+    conversion = convert(configuration(preselector(f'<property name="{name}" value="{expression}"/>')))
+    assert conversion.values["rules"] == [f"REJECT {kind} {expression}"]
+    assert found(conversion, f"preselector.{name}").result == (f"rules: REJECT {kind} {expression}",)
+
+
+def test_an_expression_of_the_preselector_that_is_no_text_is_named() -> None:
+    bean = '<property name="blockByRegex"><bean class="java.util.regex.Pattern"/></property>'
+    conversion = convert(configuration(preselector(bean)))
+    assert "rules" not in conversion.values
+    assert "set rules by hand" in found(conversion, "preselector.blockByRegex").why
+
+
 def test_robots_guessed_links_and_limits_are_mapped() -> None:
     simple = """
 metadata.robotsPolicyName=ignore

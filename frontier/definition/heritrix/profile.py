@@ -19,6 +19,7 @@ from frontier.definition.heritrix.beans import (
     BeansFile,
     Entries,
     Items,
+    Nothing,
     Override,
     Reference,
     Text,
@@ -238,7 +239,7 @@ def _take_property(making: _Making, bean: Bean, path: tuple[str, str], name: str
     elif path == ("fetchHttp", "acceptHeaders"):
         _take_headers(making, value, say)
     elif path[0] == "preselector" and path[1] in ("blockAll", "blockByRegex", "allowByRegex"):
-        _take_block(making, path[1], text, say)
+        _take_block(making, path[1], value, say)
     elif key is not None and key.read is not None:
         _take_key(making, key, value, say)
     elif key is not None:
@@ -364,7 +365,11 @@ def _take_headers(making: _Making, value: Value, say: Any) -> None:
     say(outcome, "; ".join(refused[:3]) or ("" if results else "the list is empty"), *results)
 
 
-def _take_block(making: _Making, name: str, text: str, say: Any) -> None:
+def _take_block(making: _Making, name: str, value: Value, say: Any) -> None:
+    if not isinstance(value, Text | Nothing):
+        say("not-mapped", "the value is no text; set rules by hand")
+        return
+    text = value.text.strip() if isinstance(value, Text) else ""
     try:
         if name == "blockAll":
             if not truth(text):
