@@ -86,8 +86,9 @@ def test_a_shorter_block_replaces_a_longer_one_in_all_jobs(
         frontier.take_back("worker-", counts=False)
     assert {type(each.claim("w")) for each in (frontier, other)} == {Pause}
     frontier.controls.block_host("example.org", 0.001)
-    lease = until(lambda: _lease_of(other), what="the end of the shorter block")
-    other.finish(lease, VisitOutcome(200))
+    visit = until(lambda: _lease_of(other), what="the end of the shorter block")
+    assert visit
+    other.finish(visit, VisitOutcome(200))
     assert until(lambda: _lease_of(frontier), what="the turn of the first job")
 
 
