@@ -41,6 +41,8 @@ _CANONICAL: Final = re.compile(rf"https?://{_NAME}(?::[1-9][0-9]*)?/[^#]*")
 _PARSED: Final = re.compile(r"(https?)://(?:[^/@]*@)?(\[[^\]]*\]|[^/:]*)(?::([0-9]+))?(/[^#]*)")
 """Scheme, host, port, and path with query, of what the parser gives."""
 _HOST: Final = re.compile(rf"{_NAME}|\[[0-9a-f:]+\]")
+_PORT: Final = re.compile(r"\d{1,1000}")
+"""Python reads no number of more than 4,300 digits."""
 _NUMBER: Final = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
 _END_OF_AUTHORITY: Final = re.compile("[/?#]")
 _NOT_IN_HOST: Final = re.compile(r"[\x00-\x20/\\?#@]")
@@ -163,7 +165,7 @@ def _authority_key(scheme: str, authority: str) -> str:
     if _PLAIN_NAME.fullmatch(authority):  # the names of almost all hosts
         return ",".join(authority.split(".")[::-1])
     host = authority.rpartition("@")[2].lower()
-    name, _, port = host.rpartition(":") if host.rpartition(":")[2].isdecimal() else (host, "", "")
+    name, _, port = host.rpartition(":") if _PORT.fullmatch(host.rpartition(":")[2]) else (host, "", "")
     name = name.removesuffix(".")
     if not name.startswith("[") and not name.replace(".", "").isdecimal():
         name = ",".join(reversed(name.split(".")))

@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,6 +56,7 @@ _TRUNCATIONS: Final[Mapping[str, Truncation]] = {
     "disconnect": "disconnect",
     "unspecified": "unspecified",
 }
+_LENGTH: Final = re.compile("[0-9]{1,18}")
 _PLACE: Final = re.compile(rb',"offset":"([0-9]{1,18})","filename":("(?:[^"\\]|\\.)*")')
 """As `line` writes them. Within a JSON string no quote stands without a backslash, so this is found nowhere else."""
 
@@ -240,7 +242,7 @@ def capture_of(
         job=record.fields.get("WARC-Job-ID"),
         page_id=record.fields.get("WARC-Page-ID"),
         refers_to=_refers_to(record),
-        payload_length=int(record.fields.get("WARC-Payload-Length") or 0) if is_revisit else length,
+        payload_length=_length(record.fields.get("WARC-Payload-Length") or "") if is_revisit else length,
         sha256=None if is_revisit else sha256.digest().hex(),
         truncated=None if is_revisit else _TRUNCATIONS.get(record.fields.get("WARC-Truncated") or ""),
         buckets=parse_buckets(record.fields.get("WARC-Dedup-Buckets")),
@@ -248,14 +250,23 @@ def capture_of(
 
 
 def _refers_to(record: StoredRecord) -> Original | None:
-    """Return what a revisit refers to. One that names a record alone, as wget writes it, gets its own URL and date."""
+    """Return what a revisit refers to. One that names a record alone, as wget writes it, gets its own URL and date.
+
+    A date that can't be read counts as missing.
+    """
     if record.kind != "revisit":
         return None
     url, date = record.fields.get("WARC-Refers-To-Target-URI"), record.fields.get("WARC-Refers-To-Date")
     record_id = bare_id(record.fields.get("WARC-Refers-To") or "")
     if url and date:
-        return Original(record_id, url.removeprefix("<").removesuffix(">"), parse_date(date))
+        with suppress(ValueError):
+            return Original(record_id, url.removeprefix("<").removesuffix(">"), parse_date(date))
     return Original(record_id, record.url, record.date) if record_id else None
+
+
+def _length(text: str) -> int:
+    """Return a length that a program has written; 0 for a text that is none."""
+    return int(text) if _LENGTH.fullmatch(text) else 0
 
 
 def _collection_in(warcinfo: StoredRecord) -> str | None:

@@ -128,6 +128,7 @@ KEYS = [
     ("http://127.0.0.1:8080/a", "127.0.0.1:8080)/a"),
     ("http://[::1]/a", "[::1])/a"),
     ("http://[::1]:8080/a", "[::1]:8080)/a"),
+    (f"http://a.org:{'9' * 5000}/", f"org:{'9' * 5000},a)/"),
     ("urn:view:http://archive.org/a b", "urn:view:http://archive.org/a%20b"),
     ("dns:archive.org", "dns:archive.org"),
     ("urn:uuid:x\ny\x00", "urn:uuid:x%0Ay%00"),

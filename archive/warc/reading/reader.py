@@ -20,6 +20,8 @@ from archive.warc.records.record import RECORD_END
 
 MAX_HEADER: Final = 1 << 20
 MAX_HTTP_HEAD: Final = 1 << 23
+_MOST_DIGITS: Final = 18
+"""Digits of a Content-Length. No file is longer, and Python reads no number of more than 4,300 digits."""
 
 
 class StoredRecord:
@@ -41,8 +43,8 @@ class StoredRecord:
         if not self.version.startswith("WARC/") or not end_of_head(header):
             raise WarcError(self.path, offset, f"the bytes {header[:20]!r} are not the beginning of a WARC record")
         length = self.fields.get("Content-Length") or ""
-        if not (length.isascii() and length.isdigit()):
-            raise WarcError(self.path, offset, f"Content-Length {length!r} is not a length")
+        if not (length.isascii() and length.isdigit() and len(length) <= _MOST_DIGITS):
+            raise WarcError(self.path, offset, f"Content-Length {length[:80]!r} is not a length")
         self.block_length = int(length)
         """The length as declared. Behind the end of the block, its length as it was taken."""
         self._left = self.block_length

@@ -8,11 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.archive.foreign_warcs import PATHS, WRITERS
+from support.archive.foreign_warcs import PATHS, WRITERS, http
 from support.archive.heritrix_crawl.site import PAGES, URL, WARC
+from support.archive.imported_collection import ImportedShelf, made
 from support.processes.ghostfleet_command import ROOT
 from support.proxy.running_proxy import RunningProxy
 
+from admin.collections.transfer.importing import ImportOutcome
+from archive.capture import Original
+from archive.settings.load import Settings
 from archive.warc import cdxj
 from archive.warc.upkeep.check import Level, check
 
@@ -45,3 +49,24 @@ def test_records_of_other_programs_are_replayed(home: Path, tmp_path: Path) -> N
         url: (200, body) for url, body in pages.items()
     }
     assert conditional.status == 304
+
+
+def test_odd_fields_of_a_record_stop_no_import(settings: Settings) -> None:
+    url = "http://hill.example/"
+    revisit, _ = made(
+        "revisit",
+        url,
+        http(b""),
+        WARC_Payload_Length="97 bytes",
+        WARC_Refers_To="<urn:uuid:1>",
+        WARC_Refers_To_Target_URI=url,
+        WARC_Refers_To_Date="yesterday",
+    )
+    odd_port, _ = made("response", f"http://hill.example:{'9' * 5000}/", http(b"odd"))
+    with ImportedShelf(settings) as shelf:
+        done = shelf.take(revisit, odd_port)
+        (capture,) = shelf.rows(url)
+
+    assert (done.outcome, done.captures) == (ImportOutcome.IMPORTED, 2)
+    assert capture.payload_length == 0
+    assert capture.refers_to == Original("1", url, capture.date)

@@ -141,6 +141,7 @@ def test_header_with_bare_line_feeds_and_folded_lines_is_read(tmp_path: Path) ->
         ),
         (PLAIN.replace(b"Length: 5", b"Length: -5"), 0, "Content-Length '-5' is not a length"),
         (PLAIN.replace(b"Length: 5", b"Length: \xb2"), 0, "is not a length"),
+        (PLAIN.replace(b"Length: 5", b"Length: " + b"0" * 5000 + b"5"), 0, "is not a length"),
         (PLAIN.replace(b"Content-Length: 5\r\n", b""), 0, "Content-Length '' is not a length"),
         (ONE + b"A: " + b"x" * 2_000_000, 0, "the head has more than"),
     ],
