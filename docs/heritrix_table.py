@@ -57,7 +57,8 @@ place. `ghostfleet scope` explains the decision about a URL.
 |---|---|
 | `RejectDecideRule`, `AcceptDecideRule` at the beginning | the end of our scope, which rejects; `scope: any` |
 | `SurtPrefixedDecideRule` by seeds | `scope: prefix` |
-| `OnDomainsDecideRule`, `OnHostsDecideRule` by seeds | `scope: domain`, `scope: host` |
+| `OnDomainsDecideRule`, `OnHostsDecideRule` by seeds | `scope: domain`, `scope: host`; of several rules by seeds, the \
+widest |
 | `SurtPrefixedDecideRule` with `surtsSource` | lines `SurtPrefixed` of `rules` |
 | `SurtPrefixedDecideRule` with `surtsSourceFile` | not mapped: the report has the line `SurtListFile` to add |
 | `TooManyHopsDecideRule` | `hops`, which counts links and forms; or a line `TooManyHops`, which counts all steps |

@@ -126,6 +126,43 @@ def test_rules_keep_their_order_when_a_rule_takes_urls_in() -> None:
     assert made["max_path_segments"] == made["max_path_repeats"] == UNBOUNDED
 
 
+@pytest.mark.parametrize(
+    ("kinds", "scope"),
+    [
+        (("surt.SurtPrefixed", "surt.OnDomains"), "domain"),
+        (("surt.SurtPrefixed", "surt.OnHosts"), "host"),
+        (("surt.OnDomains", "surt.OnHosts", "surt.SurtPrefixed"), "domain"),
+    ],
+)
+def test_the_widest_of_several_rules_by_seeds_is_the_scope(kinds: tuple[str, ...], scope: str) -> None:
+    rules = [rule("RejectDecideRule"), *(rule(f"{kind}DecideRule") for kind in kinds), rule("TooManyHopsDecideRule")]
+    conversion = convert(configuration(scope=scope_of(*rules)))
+    assert conversion.values["scope"] == scope
+    for number, _ in enumerate(kinds, 1):
+        finding = found(conversion, f"scope.rules[{number}]")
+        assert (finding.outcome, finding.result) == ("mapped", (f"scope: {scope}",))
+
+
+def test_rules_by_seeds_add_nothing_to_a_scope_of_all_urls() -> None:
+    scope = scope_of(rule("AcceptDecideRule"), rule("surt.OnDomainsDecideRule"))
+    conversion = convert(configuration(scope=scope))
+    assert conversion.values["scope"] == "any"
+    assert "no prefixes" not in found(conversion, "scope.rules[1]").why
+
+
+@pytest.mark.parametrize("between", ["TooManyHopsDecideRule", "PathologicalPathDecideRule", "MatchesRegexDecideRule"])
+def test_a_rule_by_seeds_that_follows_rejections_is_mapped_in_part(between: str) -> None:
+    rejection = rule(between, "regex=.*/trap/.* decision=REJECT")
+    scope = scope_of(
+        rule("RejectDecideRule"), rule("surt.SurtPrefixedDecideRule"), rejection, rule("surt.OnDomainsDecideRule")
+    )
+    conversion = convert(configuration(scope=scope))
+    assert conversion.values["scope"] == "domain"
+    finding = found(conversion, "scope.rules[3]")
+    assert finding.outcome == "partly"
+    assert "stays rejected" in finding.why
+
+
 def test_the_scope_decides_as_the_rules_of_heritrix_do() -> None:
     regexes = texts("regexList", ".*/calendar/.*", r".*\.(?i)iso")
     scope = scope_of(

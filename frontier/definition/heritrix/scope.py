@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from frontier.definition.heritrix.beans import (
@@ -43,6 +43,9 @@ _QUOTED: Final = re.compile(r"\\Q(.*?)(?:\\E|\Z)", re.S)
 _GROUP_NAME: Final = re.compile(r"\(\?<(?=[A-Za-z])")
 _LATE_FLAGS: Final = re.compile(r"\^?(?:\.\*)?(\(\?[imsx]+\))")
 _SEED_SCOPES: Final = {"SurtPrefixed": "prefix", "OnDomains": "domain", "OnHosts": "host"}
+_BY_WIDTH: Final = ("prefix", "host", "domain", "any")
+"""The scopes that rules by seeds become. Each of them takes in all URLs of those before it."""
+_BOUNDS: Final = frozenset(("hops", "max_path_segments", "max_path_repeats"))
 _REJECTING: Final = frozenset(("TooManyHops", "TooManyPathSegments", "PathologicalPath", "SchemeNotInSet", "Reject"))
 _WITHOUT_ARGUMENT: Final = {"HasVia": "HasVia"}
 _OF_REGEX: Final = frozenset(
@@ -73,6 +76,24 @@ class KeyFinding:
     line: int | None = None
     is_default: bool = False
     """The file does not set the key, so that the value is Heritrix's own."""
+
+
+def with_value(findings: Iterable[KeyFinding], key: str, value: Any, why: str) -> list[KeyFinding]:
+    """Return the findings with the value that a key has in the end, and `why` where that is another value.
+
+    `key` is the beginning of a result, such as `scope: `.
+    """
+    result = f"{key}{value}"
+    return [
+        replace(
+            each,
+            result=tuple(result if text.startswith(key) else text for text in each.result),
+            why="; ".join(filter(None, (each.why, why))),
+        )
+        if any(text.startswith(key) and text != result for text in each.result)
+        else each
+        for each in findings
+    ]
 
 
 @dataclass(slots=True)
@@ -364,11 +385,14 @@ def _take_surts(file: BeansFile, bean: Bean, name: str, decision: str, making: S
     results, whys = [], []
     outcome: Outcome = "mapped"
     if of_seeds and kind in _SEED_SCOPES and decision == "ACCEPT":
-        if making.values.get("scope") in (None, _SEED_SCOPES[kind]):
-            results.append(making.put("scope", _SEED_SCOPES[kind]))
-        if making.rules:
+        own = _SEED_SCOPES[kind]
+        making.put("scope", max(own, making.values.get("scope", own), key=_BY_WIDTH.index))
+        results.append(f"scope: {own}")
+        if making.rules or making.values.keys() & _BOUNDS:
             outcome = "partly"
-            whys.append("the seeds' prefixes are a built-in step, which comes before all rules")
+            whys.append(
+                "the seeds' prefixes are a built-in step, and what a rule before this one rejects stays rejected"
+            )
         making.has_base = True
     elif of_seeds:
         outcome = "partly" if surts else "not-mapped"
@@ -535,3 +559,5 @@ def _close(making: ScopeMaking) -> None:
         if key == "embed_hops":
             results += [making.put("speculative_hops", 0), making.put("redirect_hops", 0)]
         making.findings.append(KeyFinding("scope", "", "mapped", tuple(results), why, is_default=True))
+    why = "another rule has a wider scope, which takes in these URLs, too"
+    making.findings = with_value(making.findings, "scope: ", values["scope"], why)
