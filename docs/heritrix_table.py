@@ -39,6 +39,7 @@ MIDDLE: Final = f"""
   of a rule, such as `scope.rules[2].maxHops`.
 - Where a file does not set a key, the profile has the value that Heritrix uses, such as a delay factor of 5. The report
   marks these values.
+- Where several keys become one quota, the smallest value counts.
 - Values with a placeholder (`${{…}}`, `#{{…}}`, `%{{…}}`) are left out and named.
 - Imported files are named and not read. Beans and rules of unknown classes are named, and stop nothing.
 - User names and passwords are neither shown nor taken over.

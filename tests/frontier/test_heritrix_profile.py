@@ -457,6 +457,25 @@ crawlLimiter.maxNovelBytes=5000
     Profile.model_validate(conversion.values)
 
 
+@pytest.mark.parametrize(("success", "every"), [(1_000, 50_000), (50_000, 1_000)])
+def test_the_smallest_of_several_limits_that_become_one_quota_counts(success: int, every: int) -> None:
+    simple = f"""
+quotaEnforcer.hostMaxSuccessKb={success}
+quotaEnforcer.groupMaxAllKb={every}
+quotaEnforcer.hostMaxFetchSuccesses=70
+crawlLimiter.maxNovelBytes=5000
+crawlLimiter.maxWarcNovelBytes=6000
+"""
+    bean = '<bean id="quotaEnforcer" class="org.archive.crawler.prefetch.QuotaEnforcer"/>'
+    conversion = convert(configuration(bean, simple=simple))
+    assert sorted(conversion.values["quotas"]) == ["host bytes=1024000", "host urls=70", "job new_bytes=5000"]
+    larger = "hostMaxSuccessKb" if success > every else "groupMaxAllKb"
+    for name in ("hostMaxSuccessKb", "groupMaxAllKb"):
+        finding = found(conversion, f"quotaEnforcer.{name}")
+        assert finding.result == ("quotas: host bytes=1024000",)
+        assert ("smaller limit" in finding.why) == (name == larger)
+
+
 def test_a_value_that_our_checks_refuse_is_taken_out_and_named() -> None:
     conversion = convert(configuration(simple="metadata.userAgentTemplate=caf\u00e9 @OPERATOR_CONTACT_URL@\n"))
     Profile.model_validate(conversion.values)

@@ -43,7 +43,15 @@ from frontier.definition.heritrix.keys import (
     is_placeholder,
     truth,
 )
-from frontier.definition.heritrix.scope import SECRET, KeyFinding, ScopeMaking, java_regex, scope_values, shown
+from frontier.definition.heritrix.scope import (
+    SECRET,
+    KeyFinding,
+    ScopeMaking,
+    java_regex,
+    scope_values,
+    shown,
+    with_value,
+)
 from frontier.definition.job import Profile, wrong_headers
 from frontier.definition.meaning import meaning_problems
 from frontier.definition.profile import profile_problems
@@ -135,6 +143,7 @@ def convert(data: bytes) -> Conversion:
         making.values["rules"] = [*rules, *making.values.get("rules", ()), *sheet_rules]
     if sheets:
         making.values["sheets"] = sheets
+    _join_quotas(making)
     _check(making)
     values = {key: making.values[key] for key in _ORDER if making.values.get(key) not in (None, [], {})}
     if len(making.findings) > _MOST_FINDINGS:
@@ -612,6 +621,18 @@ def _take_entry(making: _Making, name: str, path: str, value: Value, values: dic
     except ValueError as error:
         say("not-mapped", str(error))
     return False
+
+
+def _join_quotas(making: _Making) -> None:
+    """Keep the smallest of several limits that become one quota, since Heritrix stops at the first one reached."""
+    least: dict[str, int] = {}
+    for line in making.values.get("quotas", ()):
+        name, _, value = line.partition("=")
+        least[name] = min(int(value), least.get(name, int(value)))
+    making.values["quotas"] = [f"{name}={value}" for name, value in least.items()]
+    for name, value in least.items():
+        why = "a smaller limit of the file becomes the same quota, and counts"
+        making.findings = with_value(making.findings, f"quotas: {name}=", value, why)
 
 
 def _check(making: _Making) -> None:
