@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -184,13 +184,15 @@ class Uploader:
 
     def _look(self, is_over: Callable[[], bool]) -> None:
         files = list(finished(self._home))
+        found = {file.name: seen for file in files if file.name not in self._done and (seen := self._seen(file))}
         for collection in {file.collection for file in files} - self._listed:
-            self._take_stock(collection, files)
-        waiting = [file for file in files if file.name not in self._done]
+            self._take_stock(collection, [file for file in files if file.name in found], found)
+        waiting = [file for file in files if file.name in found and file.name not in self._done]
         self.status.looked = iso_date(now_micros())
-        found = {file.name: file.warc.stat() for file in waiting}
-        self._waiting = dict(sorted(found.items(), key=lambda item: item[1].st_mtime))
-        self._count_waiting(sum(each.st_size for each in found.values()))
+        self._waiting = dict(
+            sorted(((file.name, found[file.name]) for file in waiting), key=lambda item: item[1].st_mtime)
+        )
+        self._count_waiting(sum(each.st_size for each in self._waiting.values()))
         in_a_row = 0
         for file in waiting:
             if is_over() or in_a_row == _FAILURES_IN_A_ROW:
@@ -200,11 +202,19 @@ class Uploader:
             if file.name in self._done and self._is_due(file) and not is_over():
                 self._tried(file, self._remove, is_over)
 
-    def _take_stock(self, collection: str, files: list[FinishedFile]) -> None:
+    def _seen(self, file: FinishedFile) -> os.stat_result | None:
+        """Return the facts of a file. A file that can't be read, such as a link that leads nowhere, fails alone."""
+        try:
+            return file.warc.stat()
+        except OSError as error:
+            self._note_failure(file.name, error)
+            return None
+
+    def _take_stock(self, collection: str, files: list[FinishedFile], found: Mapping[str, os.stat_result]) -> None:
         """Read which files were uploaded before this uploader was started. Raises StorageError."""
         there = self._storage.sizes(f"{collection}/archive")
         mine = [file for file in files if file.collection == collection]
-        self._done |= {file.name for file in mine if there.get(file.place.name) == file.warc.stat().st_size}
+        self._done |= {file.name for file in mine if there.get(file.place.name) == found[file.name].st_size}
         self._listed.add(collection)
 
     def _tried(
@@ -247,7 +257,7 @@ class Uploader:
 
     def _is_due(self, file: FinishedFile) -> bool:
         keep = self._settings.keep_local_seconds
-        return keep >= 0 and time.time() - file.warc.stat().st_mtime >= keep
+        return keep >= 0 and (seen := self._seen(file)) is not None and time.time() - seen.st_mtime >= keep
 
     def _remove(self, file: FinishedFile, is_over: Callable[[], bool]) -> None:
         """Remove a local copy after this uploader has verified the file in the storage."""

@@ -75,7 +75,7 @@ def repair_sidecars(folder: Path) -> Iterator[RepairedSidecar]:
     The sidecar of a file that is being written stays unchanged, since its writer continues it.
     """
     for place in closed(folder):
-        yield _tried(place, place.warc, place.warc.stat().st_size)
+        yield _tried(place, place.warc)
     for place in growing(folder):
         with locked(place.growing) as file:
             if file is not None:
@@ -85,15 +85,16 @@ def repair_sidecars(folder: Path) -> Iterator[RepairedSidecar]:
             else:  # its writer has just closed it, with a whole sidecar
                 yield RepairedSidecar(place.name, SidecarOutcome.WHOLE)
     for place in sidecars(folder):
-        if place.name.endswith(ENDINGS) and not place.warc.exists() and not place.growing.exists():
+        if place.name.endswith(ENDINGS) and not os.path.lexists(place.warc) and not place.growing.exists():
             faults = _read(place).faults
             reason = f"{_summary(faults)}; the WARC is not in the home, so it can't be read instead" if faults else ""
             yield RepairedSidecar(place.name, SidecarOutcome.INCOMPLETE if faults else SidecarOutcome.WHOLE, reason)
 
 
-def _tried(place: WarcPaths, path: Path, end: int) -> RepairedSidecar:
+def _tried(place: WarcPaths, path: Path, end: int | None = None) -> RepairedSidecar:
+    """Repair a sidecar; without `end`, the whole WARC counts. A file that can't be used keeps no other one back."""
     try:
-        return _repaired(place, path, end)
+        return _repaired(place, path, path.stat().st_size if end is None else end)
     except OSError as error:
         return RepairedSidecar(
             place.name, SidecarOutcome.INCOMPLETE, f"{error.filename or path} can't be used: {error.strerror}"

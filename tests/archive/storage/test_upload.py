@@ -185,6 +185,24 @@ def test_a_warc_without_sidecar_waits_for_a_repair(settings: Settings, target: P
     assert "`ghostfleet repair`" in str(status(settings)["failing"])
 
 
+def test_a_link_that_leads_nowhere_keeps_no_other_file_back(home: Path, target: Path) -> None:
+    settings = settings_for(home, str(target), keep_local_seconds=0)
+    linked, whole = written(settings, 2)
+    away = home / "away.warc.gz"
+    linked.rename(away)
+    linked.symlink_to(away)
+    uploader = Uploader(settings_for(home, str(target)))
+    assert uploader.look()
+    away.unlink()
+    later = written(settings)[0]
+
+    for tried in (uploader, Uploader(settings)):
+        tried.look()
+        assert (target / "news/archive" / later.name).exists()
+    assert list(tried.status.failing) == [f"news/archive/{linked.name}"]
+    assert (whole.exists(), later.exists(), tried.status.waiting) == (False, False, 0)
+
+
 def test_what_comes_back_changed_gets_no_final_name_and_is_tried_again(
     home: Path, faulty: type[FaultyStore], caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -166,6 +166,20 @@ def test_the_sidecar_of_a_live_writer_is_left_to_it(settings: Settings) -> None:
         writer.close()
 
 
+def test_a_link_that_leads_nowhere_keeps_no_other_file_back(settings: Settings) -> None:
+    warc, sidecar = _closed(settings)
+    nowhere = warc.with_name("a.warc.gz")
+    nowhere.symlink_to("gone.warc.gz")
+    sidecar.with_name(f"{nowhere.name}.cdxj").write_bytes(b"")
+    sidecar.unlink()
+
+    dangling, rebuilt = repair_sidecars(settings.collection("news"))
+
+    assert (dangling.filename, dangling.outcome) == (nowhere.name, SidecarOutcome.INCOMPLETE)
+    assert "can't be used: No such file" in dangling.reason
+    assert (rebuilt.filename, rebuilt.outcome) == (warc.name, SidecarOutcome.REBUILT)
+
+
 def test_damaged_lines_of_a_file_that_is_elsewhere_are_told(settings: Settings) -> None:
     warc, sidecar = _closed(settings)
     warc.unlink()
