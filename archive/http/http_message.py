@@ -102,15 +102,17 @@ def parse_head(head: bytes) -> Head:
 def parse_fields(lines: Iterable[str]) -> Fields:
     """Return named fields of WARC or HTTP heads; a line that starts with a space continues the one before."""
     found: list[tuple[str, str]] = []
+    folded: dict[int, list[str]] = {}
     for line in lines:
         if line[:1] in (" ", "\t") and found:
-            name, value = found[-1]
-            found[-1] = (name, f"{value} {_bare(line)}".strip(" "))
+            folded.setdefault(len(found) - 1, [found[-1][1]]).append(_bare(line))
         else:
             name, colon, value = line.partition(":")
             found.append(
                 (_bare(name), _bare(value)) if colon else ("", "")
             )  # a line that continues this one has no name either
+    for place, parts in folded.items():
+        found[place] = (found[place][0], " ".join(filter(None, parts)))
     return Fields(field for field in found if field[0])
 
 

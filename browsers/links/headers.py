@@ -41,7 +41,7 @@ EMBEDDED_RELATIONS: Final = frozenset(
 IGNORED_RELATIONS: Final = frozenset(("dns-prefetch", "preconnect", "profile", "pingback"))
 """`rel` values of a host, a vocabulary or an interface, and not of a document."""
 
-_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]{1,40})", re.I)
+_CHARSET: Final = re.compile(r"charset\s*+=\s*+[\"']?+\s*+([^\s\"';,]{1,40})", re.I)
 _REFRESH: Final = re.compile(r"^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?(.*)$", re.I | re.S)
 _LINK: Final = re.compile(r"<([^<>]*)>((?:[^,\"<]|\"[^\"]*\")*)")
 _REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.I)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Final
 
 from archive.http.chunked import ChunkDecoder
+from archive.http.http_message import parse_head
 
 MAX_HEAD: Final = 8_388_608
 """Largest number of bytes of a status line and its fields; twice as many as the proxy takes from a site by default."""
@@ -25,8 +26,6 @@ _IDLE_SECONDS: Final = 20.0
 _PIECE: Final = 131_072
 _HEAD_END: Final = re.compile(rb"\r?\n\r?\n")
 _STATUS: Final = re.compile(rb"HTTP/(\d)\.(\d) +(\d{3})(?: [^\n]*)?")
-_FIELD: Final = re.compile(r"^([^:\s][^:\n]*?)[ \t]*:[ \t]*([^\n]*(?:\n[ \t][^\n]*)*)$", re.MULTILINE)
-_FOLD: Final = re.compile(r"[ \t]*\r?\n[ \t]+")
 _LENGTH: Final = re.compile(r"(\d{1,18})(?:[ \t]*,[ \t]*\1)*")
 _NO_BODY: Final = frozenset({204, 304})
 _NOT_IN_FIELD: Final = re.compile(r"[\r\n\0]")
@@ -199,13 +198,13 @@ class _Connection:
         """Return the status and the fields of the answer, and whether the connection may be used again after it."""
         for _ in range(_MAX_INTERIM):
             lines = self._head_lines()
-            first, _, rest = lines.partition(b"\n")
+            first = lines.partition(b"\n")[0]
             found = _STATUS.fullmatch(first.rstrip(b"\r"))
             if found is None or found[1] != b"1":
                 raise AnswerUnreadable(f"status line {bytes(first[:100])!r}")
             status = int(found[3])
             if not 100 <= status < 200:
-                fields = _fields(rest)
+                fields = [(name.lower(), value) for name, value in parse_head(lines).fields]
                 options = ",".join(value for name, value in fields if name == "connection").lower()
                 stays = found[2] != b"0" and "close" not in options
                 return status, fields, stays
@@ -287,17 +286,8 @@ def _request(method: str, target: str, headers: Mapping[str, str]) -> bytes:
     return "\r\n".join((*lines, "", "")).encode()
 
 
-def _fields(lines: bytes) -> list[tuple[str, str]]:
-    """Return the fields, with names in lower case. A line without a colon is left out."""
-    try:
-        text = lines.decode()
-    except UnicodeDecodeError:
-        text = lines.decode("latin-1")
-    return [(name.lower(), _FOLD.sub(" ", value).strip()) for name, value in _FIELD.findall(text)]
-
-
 def _joined(fields: list[tuple[str, str]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     for name, value in fields:
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+        found.setdefault(name, []).append(value)
+    return {name: ", ".join(values) for name, values in found.items()}

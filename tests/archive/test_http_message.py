@@ -46,6 +46,10 @@ def test_folded_line_continues_the_one_before() -> None:
     assert parse_fields(["A: one", "\ttwo", " three", "no field", "B: 1"]) == (("A", "one two three"), ("B", "1"))
 
 
+def test_many_folded_lines_are_joined_in_a_time_that_grows_with_their_number() -> None:
+    assert parse_fields(["A:", *[" b"] * 2_000_000, " ", "B: 1"]) == (("A", "b " * 1_999_999 + "b"), ("B", "1"))
+
+
 def test_bytes_that_are_no_utf8_are_latin1() -> None:
     assert parse_head("HTTP/1.1 200 OK\r\nA: ü\r\n\r\n".encode("latin-1")).fields.get("A") == "ü"
     assert parse_head("HTTP/1.1 200 OK\r\nA: ü\r\n\r\n".encode()).fields.get("A") == "ü"

@@ -149,6 +149,12 @@ def test_hostile_manifests(name: str, many: int) -> None:
 
 
 @pytest.mark.parametrize("many", MANY)
+@pytest.mark.parametrize("spaces", ["charset={}", "charset{}=a", "charset='{}"])
+def test_hostile_content_types(spaces: str, many: int) -> None:
+    assert searched("<a href=/x>", f"text/html; {spaces.format(' ' * (5 * many))};").links
+
+
+@pytest.mark.parametrize("many", MANY)
 @pytest.mark.parametrize("name", HTML)
 def test_hostile_pages(name: str, many: int) -> None:
     assert searched(HTML[name](many), "text/html")

@@ -115,6 +115,24 @@ def test_fields_have_lower_case_names_and_joined_values(proxy: RawOrigin, connec
 
 
 @pytest.mark.parametrize(
+    ("line", "name", "length"),
+    [
+        (b"A: b" + b" " * 1_000_000 + b"c\r\n", "a", 1_000_002),
+        (b"a" + b" " * 1_000_000 + b"b: c\r\n", "a" + " " * 1_000_000 + "b", 1),
+        (b"A: b\r\n" + b" c\r\n" * 1_000_000, "a", 2_000_001),
+        (b"A:b\r\n" * 1_000_000, "a", 2_999_998),
+    ],
+    ids=("spaces in a value", "spaces in a name", "folded lines", "repeated fields"),
+)
+def test_large_fields_are_read_in_a_time_that_grows_with_their_length(
+    proxy: RawOrigin, connections: ProxyConnections, line: bytes, name: str, length: int
+) -> None:
+    proxy.script("/a", Send(OK + line + b"Content-Length: 1\r\n\r\nx"))
+    response, body = ask(connections, proxy, "/a")
+    assert (len(response.headers[name]), body) == (length, b"x")
+
+
+@pytest.mark.parametrize(
     "sent",
     [
         b"hello\r\n\r\n",
