@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -51,6 +52,8 @@ _BROWSERS_OWN: Final = (
 )
 """Browsers ask here for updates of themselves, and whether passwords are known to thieves, whatever their options say.
 """
+_CONTROL_PORT_IS_SILENT: Final = ("proxy-silent", "proxy-unreachable")
+_BETWEEN_WORDS: Final = re.compile(r"[^\w-]+")
 _SECRET_HEADERS: Final = ("authorization", "proxy-authorization")
 _REQUEST_COOKIES: Final = ("cookie",)
 _RESPONSE_COOKIES: Final = ("set-cookie",)
@@ -71,8 +74,8 @@ class _Live:
     proxy: ProxySession
     state: CaptureState
     log: SessionLog
-    redacts: bool
-    """Passwords are left out of the records."""
+    told: frozenset[str]
+    """The proxy leaves the values of these form fields out of the records; empty when passwords are recorded."""
     titles: dict[int, int] = field(default_factory=dict)
     """Numbers of pages without a title, with the number of looks for it."""
     unlisted: list[tuple[int, OpenedPage]] = field(default_factory=list)
@@ -124,16 +127,13 @@ class CaptureRecording:
         The page itself says that the field takes a password. May be called from any thread.
         """
         live = self._live.get(session)
-        known = self._secret_fields[session]
-        if live is None or not name or name in known or len(known) >= MOST_SECRET_FIELDS:
+        if live is None:
             return
-        known.add(name)
-        if live.redacts:
-            fields = [*self._settings.capture.secret_fields, *sorted(known)]
-            try:
-                self._control.change(live.proxy, redact_fields=fields)
-            except FleetUnavailable as error:
-                log.warning("the field %r of a password could not be told to the proxy: %s", name[:40], error)
+        self._learn(session, (name,))
+        try:
+            self._tell_fields(session, live)
+        except FleetUnavailable as error:
+            log.warning("the field %r of a password is told to the proxy later: %s", name[:40], error)
 
     def keep_picture(self, session: int, url: str, png: bytes) -> None:
         """Write a small picture of a page beside its captures, unless the session is paused. May take a second.
@@ -148,7 +148,7 @@ class CaptureRecording:
             url = canonical(url)
         except UrlError:
             return
-        fields = (*self._settings.capture.secret_fields, *self._secret_fields[session]) if live.redacts else ()
+        fields = self._redacted_fields(session) if live.told else ()
         uri = f"{PICTURE_URN}{Redaction(fields=frozenset(fields)).url(url)}"
         try:
             small = thumbnail(png, WEBRECORDER_THUMBNAIL_WIDTH)
@@ -160,14 +160,26 @@ class CaptureRecording:
         """Compare what is wanted with what the proxy serves, and note what was kept.
 
         While the proxy does not serve, sessions stay those of this process, and begin to end when their time is over.
+        A session that the proxy refuses ends, and holds no other one up.
 
         Raises FleetUnavailable. With `only`, raises Taken when the session is another process's, and FolderRemoved.
         """
         wanted = self._wanted()
         if self._only in self._live and self._only not in wanted:
             raise Taken(f"capture session {self._only} was ended by another process while this one was stopped")
+        failed: FleetUnavailable | None = None
         for number in wanted if is_serving else ():
-            self._serve(number)
+            try:
+                self._serve(number)
+            except FleetUnavailable as error:
+                if error.reason in _CONTROL_PORT_IS_SILENT:
+                    raise  # the next session would wait for as long, and in vain
+                if error.may_be_the_page:
+                    self._end_refused(number, str(error))
+                else:
+                    failed = failed or error
+        if failed is not None:
+            raise failed
 
     def close(self) -> None:
         """Close the proxy's sessions, and give up the sessions, so that another process can take them at once."""
@@ -238,14 +250,14 @@ class CaptureRecording:
         with self._database.reading(RECORDER) as reading_rows:
             row = reading_rows.session.get_one(CaptureSession, number)
             state = row.state
-            self._secret_fields[number].update(row.secret_fields)
+            self._learn(number, row.secret_fields)
             request = self._request(row)
         live = self._live.get(number)
         if live is None:
             live = self._open(number, request, state)
         elif (counts := self._report(live)) is None:
-            live.proxy = self._control.open(request)
-            live.state = state
+            live.proxy = self._opened(request)
+            live.state, live.told = state, frozenset(request.redact_fields)
         else:
             live.trouble = _trouble(counts)
         if state is not CaptureState.ENDING and self._is_removed(live, request.collection):
@@ -266,6 +278,25 @@ class CaptureRecording:
         self._note(number, live, is_over=state is CaptureState.ENDING)
         if state is CaptureState.ENDING:
             self._forget(number)
+        else:
+            self._tell_fields(number, live)
+
+    def _learn(self, number: int, names: Iterable[str]) -> None:
+        """Note names of form fields whose values are secret, in a form that the proxy takes."""
+        known = self._secret_fields[number]
+        for name in filter(None, map(_printable_field, names)):
+            if len(known) < MOST_SECRET_FIELDS:
+                known.add(name)
+
+    def _redacted_fields(self, number: int) -> tuple[str, ...]:
+        return (*self._settings.capture.secret_fields, *sorted(self._secret_fields[number]))
+
+    def _tell_fields(self, number: int, live: _Live) -> None:
+        """Tell the proxy the names of secret fields, unless it has them all. Raises FleetUnavailable."""
+        fields = self._redacted_fields(number)
+        if live.told and live.told != frozenset(fields):
+            self._control.change(live.proxy, redact_fields=fields)
+            live.told = frozenset(fields)
 
     def _forget(self, number: int) -> None:
         live = self._live.pop(number)
@@ -292,11 +323,37 @@ class CaptureRecording:
             if row.state in (CaptureState.OPEN, CaptureState.PAUSED):  # a person may have ended it just now
                 self._end(row, why)
 
+    def _end_refused(self, number: int, why: str) -> None:
+        """End a session of which the proxy refuses something. The next tick closes it there if it is open there."""
+        live = self._live.get(number)
+        with self._database.transaction(RECORDER) as transaction:
+            row = transaction.session.get_one(CaptureSession, number)
+            was_ending = row.state is CaptureState.ENDING
+            if row.state in (CaptureState.OPEN, CaptureState.PAUSED):
+                self._end(row, f"the recording proxy refused it ({why})")
+            if live is None and row.state is CaptureState.ENDING:
+                step(row, CaptureState.ENDED)
+                row.ended, row.worker, row.heard = transaction.now, "", None
+        if live is not None and was_ending:
+            self._note_all(number, live)
+            self._note(number, live, is_over=True)
+            self._forget(number)
+
+    def _opened(self, request: SessionRequest) -> ProxySession:
+        """Return a new session of the proxy, in place of one whose answer did not arrive. Raises FleetUnavailable."""
+        try:
+            return self._control.open(request)
+        except FleetUnavailable as error:
+            if error.reason != "control-409" or request.id is None or request.token is None:
+                raise
+        self._control.finish(ProxySession(request.id, request.token, "", 0), wait_seconds=_FINISH_SECONDS)
+        return self._control.open(request)
+
     def _open(self, number: int, request: SessionRequest, state: CaptureState) -> _Live:
-        proxy = self._control.open(request)
+        proxy = self._opened(request)
         self._ports[number] = proxy.port
         log_of_session = SessionLog(self.folder(request.collection, number))
-        live = _Live(proxy, state, log_of_session, redacts=bool(request.redact_fields))
+        live = _Live(proxy, state, log_of_session, told=frozenset(request.redact_fields))
         self._live[number] = live
         return live
 
@@ -314,13 +371,12 @@ class CaptureRecording:
         return session_folder(self._settings, collection, number)
 
     def _request(self, row: CaptureSession) -> SessionRequest:
-        settings = self._settings.capture
         is_window = row.door is not CaptureDoor.OWN_BROWSER
         return SessionRequest(
             collection=row.collection,
             job=run_name(row.id),
             mode=_mode(row.state),
-            source=row.title or None,
+            source=_printable(row.title) or None,
             log_dir=str(self.folder(row.collection, row.id)),
             prefix=f"{row.collection[:40]}-manual-{row.id}",
             listen=is_window,
@@ -330,7 +386,7 @@ class CaptureRecording:
             unconditional=True,
             notes_navigation=True,
             blocks=_BROWSERS_OWN if is_window else (),
-            redact_fields=() if row.keeps_secrets else (*settings.secret_fields, *sorted(self._secret_fields[row.id])),
+            redact_fields=() if row.keeps_secrets else self._redacted_fields(row.id),
             redact_headers=(
                 *(() if row.keeps_secrets else _SECRET_HEADERS),
                 *(() if row.keeps_cookies else _REQUEST_COOKIES),
@@ -383,10 +439,22 @@ class CaptureRecording:
             waiting[page.number] += 1
             if facts is not None:
                 page.title = facts.title
-                for name in facts.password_fields:
-                    self.note_secret_field(row.id, name)
+                self._learn(row.id, facts.password_fields)
             if facts is not None or waiting[page.number] >= _TITLE_TRIES:
                 del waiting[page.number]
+
+
+def _printable(text: str) -> str:
+    """Return a text on one line with ordinary spaces alone, as the proxy takes texts."""
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split())
+
+
+def _printable_field(name: str) -> str:
+    """Return the name of a form field as the proxy takes names.
+
+    Of a name that is not printable this is the longest word, by which the proxy finds the field, too.
+    """
+    return name if name.isprintable() else max(_BETWEEN_WORDS.split(name), key=len)
 
 
 def _trouble(counts: SessionCounts) -> str:

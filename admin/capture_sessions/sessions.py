@@ -244,6 +244,8 @@ def resume(transaction: Transaction, session: int) -> CaptureSessionView:
     Raises NotFound, IllegalState and Forbidden.
     """
     row = _steered(transaction, session)
+    if row.door is CaptureDoor.UPLOAD:
+        raise IllegalState(f"capture session {session} has uploaded files, and records nothing; make a new session")
     if row.state is CaptureState.ENDED:
         row.ended, row.error = None, ""
         row.expires = transaction.now + round(transaction.settings.capture.longest_hours * _HOUR)

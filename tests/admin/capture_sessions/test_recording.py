@@ -43,6 +43,7 @@ from admin.models.errors import IllegalState
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings, load
 from archive.warc.upkeep.check import check
+from browsers.visit import FleetUnavailable
 
 pytestmark = pytest.mark.timeout(300)
 _NUMBERS = itertools.count(1)
@@ -305,6 +306,97 @@ def test_a_page_tells_which_of_its_fields_take_passwords(hand: Hand, site: Login
         hand.until(number, 3)
     hand.do(sessions.end, number)
     assert files_with(PASSWORD, hand.settings.home) == []
+
+
+def test_a_field_with_an_odd_name_is_left_out_as_well(hand: Hand, site: LoginSite) -> None:
+    number = hand.start()
+    hand.recording.note_secret_field(number, "kw geheim\xa01")
+    hand.recording.note_secret_field(number, "\u200d")
+    hand.recording.note_secret_field(number, "kw-later")
+    with hand.browser(number) as browser:
+        for name in ("kw geheim\xa01", "kw-later"):
+            browser.post(site.url("/login"), data={"user": USER, name: PASSWORD})
+    hand.until(number, 4)
+    hand.recording.close()
+    hand.tick()
+    assert hand.view(number).state is CaptureState.OPEN, "a new session of the proxy takes the names"
+    assert hand.recording.has_live
+    hand.do(sessions.end, number)
+    assert files_with(PASSWORD, hand.settings.home) == []
+
+
+def test_names_of_fields_that_did_not_reach_the_proxy_are_told_later(hand: Hand, site: LoginSite) -> None:
+    number = hand.start()
+    with patch.object(hand.proxy.control, "change", side_effect=FleetUnavailable("proxy-silent")):
+        hand.recording.note_secret_field(number, "kw-lost")
+    hand.tick()
+    with hand.browser(number) as browser:
+        browser.post(site.url("/login"), data={"user": USER, "kw-lost": PASSWORD})
+    hand.until(number, 2)
+    hand.do(sessions.end, number)
+    assert files_with(PASSWORD, hand.settings.home) == []
+
+
+def test_a_session_that_the_proxy_refuses_ends_and_holds_no_other_up(hand: Hand, site: LoginSite) -> None:
+    with hand.database.transaction(COMMAND_LINE) as transaction:
+        given = NewCaptureSession(collection=hand.collection)
+        refused, other = (sessions.start(transaction, given).id for _ in range(2))
+        sessions.find(transaction, refused).proxy_session = "20261121-import"
+    hand.recording.tick()
+    found = hand.view(refused)
+    assert found.state is CaptureState.ENDED
+    assert "the recording proxy refused it (control-400: field 'id' must be" in found.error
+    with hand.browser(other) as browser:
+        browser.get(site.url("/"), headers=NAVIGATE)
+    hand.until(other, 1)
+    hand.do(sessions.end, other)
+
+
+def test_a_refused_change_ends_the_session_at_the_proxy(hand: Hand) -> None:
+    number = hand.start()
+    refusal = FleetUnavailable("control-400", may_be_the_page=True, detail="no")
+    with patch.object(hand.proxy.control, "change", side_effect=refusal):
+        hand.do(sessions.pause, number)
+    assert hand.view(number).state is CaptureState.ENDING
+    hand.recording.tick()
+    found = hand.view(number)
+    assert (found.state, hand.recording.has_live) == (CaptureState.ENDED, False)
+    assert found.error == "The session was ended: the recording proxy refused it (control-400: no)."
+
+
+def test_a_session_whose_opening_was_not_answered_is_opened_anew(hand: Hand, site: LoginSite) -> None:
+    with hand.database.transaction(COMMAND_LINE) as transaction:
+        number = sessions.start(transaction, NewCaptureSession(collection=hand.collection)).id
+        row = sessions.find(transaction, number)
+        hand.proxy.control.open(hand.recording._request(row))
+    hand.recording.tick()
+    with hand.browser(number) as browser:
+        browser.get(site.url("/"), headers=NAVIGATE)
+    hand.until(number, 1)
+    hand.do(sessions.end, number)
+
+
+def test_a_title_may_have_any_characters(hand: Hand) -> None:
+    title = "By\xa0hand\u200d\nand eye"
+    number = hand.start(title=title)
+    assert hand.recording.has_live
+    assert hand.view(number).title == title
+    hand.do(sessions.end, number)
+
+
+def test_a_silent_proxy_is_asked_once_whatever_the_number_of_sessions(hand: Hand) -> None:
+    for _ in range(3):
+        hand.start()
+    with (
+        patch.object(hand.proxy.control, "report", side_effect=FleetUnavailable("proxy-silent")) as asked,
+        pytest.raises(FleetUnavailable),
+    ):
+        hand.recording.tick()
+    assert asked.call_count == 1
+    busy = FleetUnavailable("not-accepting")
+    with patch.object(hand.proxy.control, "report", side_effect=busy) as asked, pytest.raises(FleetUnavailable):
+        hand.recording.tick()
+    assert asked.call_count == 3
 
 
 def test_secrets_and_cookies_are_kept_or_not_as_the_person_chose(lone_hand: Hand, site: LoginSite) -> None:

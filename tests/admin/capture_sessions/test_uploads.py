@@ -16,6 +16,7 @@ from admin.capture_sessions.sessions import CapturePageView, CaptureSessionView
 from admin.capture_sessions.uploads import Upload, note_upload
 from admin.models.capture_tables import CaptureDoor, CaptureState
 from admin.models.database import FILE_NAME, Database, open_database
+from admin.models.errors import IllegalState
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings, load
 from bench.process import our_command, source_environment
@@ -115,4 +116,7 @@ def test_an_upload_is_listed_once(settings: Settings, database: Database) -> Non
     assert note_upload(settings, database, upload) is None
     assert note_upload(settings, database, Upload("hand", "nothing", "eva", "mark-2", [])) is None
     assert [(each.owner, each.urls) for each in listed(database)] == [("eva", 0)]
+    assert listed(database)[0].error.endswith("8 more were found.")
+    with database.transaction(COMMAND_LINE) as transaction, pytest.raises(IllegalState, match="make a new session"):
+        sessions.resume(transaction, 1)
     assert listed(database)[0].error.endswith("8 more were found.")
