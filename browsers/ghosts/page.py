@@ -7,6 +7,7 @@ than its time.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ from browsers.page_records.image_map import LinkArea
 from browsers.stage_times import StageTimes
 from frontier.definition.scope import REDIRECT_CHAIN
 
+log = logging.getLogger(__name__)
 _RESERVE_SECONDS: Final = 10.0
 """Time that scrolling and settling leave for pictures, DOM and links; a quarter of a page's time when that is less."""
 _STEP_SECONDS: Final = 15.0
@@ -413,6 +415,9 @@ class _Steps:
             self._snapshot.notes.append(f"{name}-failed")
             await self._check_whether_it_hangs()
         except EngineError:
+            self._snapshot.notes.append(f"{name}-failed")
+        except Exception:  # a page may give any value where a script of ours is asked
+            log.warning("the step %s of the visit of %s failed unexpectedly", name, self._url, exc_info=True)
             self._snapshot.notes.append(f"{name}-failed")
 
 

@@ -489,6 +489,22 @@ def test_pages_that_misbehave_are_visited_all_the_same(
         assert (visit.code, urls(visit)) == (200, [origin.url("/x")]), script
 
 
+def test_a_step_that_a_page_breaks_is_named_and_the_others_are_taken(
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
+) -> None:
+    fake = "<script>window[Symbol.for('ghostfleet.tools')] = {questionText: () => 1}</script>"
+    origin.script("/", page(f"<p>A text<a href=/x>x</a>{fake}"))
+    order = fleet.order(origin.url("/"))
+
+    visit = ghost.visit(order)
+
+    assert "gate-failed" in visit.annotations
+    assert urls(visit) == [origin.url("/x")]
+    kept = fleet.proxy.records(order.collection)
+    assert b"A text" in kept.of(f"urn:dom:{order.url}")[0].block
+    assert kept.of(f"urn:fullPage:{order.url}")
+
+
 @pytest.mark.parametrize(
     "delay",
     [pytest.param("", marks=pytest.mark.slow), "setTimeout(() => {while (1);}, 30);"],
