@@ -6,6 +6,7 @@ is slow, so its answers are cached for a while, and a call waits for it at most 
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import time
@@ -22,6 +23,8 @@ from archive.storage.storage import Storage, StorageError
 log = logging.getLogger(__name__)
 
 HOME_NAME_FILE: Final = "home.name"
+_NO_FILE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+"""Errors that say that a name has no file. Any other one, such as EIO or ESTALE, says that the file can't be seen."""
 _PATIENCE_SECONDS: Final = 2.0
 _REST_SECONDS: Final = 10.0
 _FOUND_SECONDS: Final = 600.0
@@ -39,7 +42,7 @@ class Presence(Enum):
     THERE = "there"
     MISSING = "missing"
     UNKNOWN = "unknown"
-    """The file is not in the home, and the storage, which may have it, did not answer."""
+    """The file system or the storage, which may have the file, did not answer."""
 
 
 class WarcFiles:
@@ -51,52 +54,62 @@ class WarcFiles:
         self._is_growing: dict[FileName, bool] = {}
         self._far = _FarFiles(settings) if settings.storage.url else None
 
-    def size(self, collection: str, filename: str) -> int | None:
-        """Return the size of the file in the home, open or closed; None when the home does not have it.
+    def size(self, collection: str, filename: str) -> int | Presence:
+        """Return the size of the file in the home, open or closed; without one, whether the file is missing or unknown.
 
         A file may be closed between two checks, so both names are checked, and the first one twice.
         """
         name = (collection, filename)
         path = f"{self._collections}/{collection}/archive/{filename}"
-        was_growing = self._is_growing.get(name, False)
+        was_growing, otherwise = self._is_growing.get(name, False), Presence.MISSING
         for is_growing in (was_growing, not was_growing, was_growing):
             try:
                 size = os.stat(path + OPEN_SUFFIX if is_growing else path).st_size
-            except (OSError, ValueError):
+            except ValueError:
+                continue
+            except OSError as error:
+                if error.errno not in _NO_FILE:
+                    otherwise = Presence.UNKNOWN
                 continue
             if is_growing is not was_growing:
                 self._remember(name, is_growing=is_growing)
             return size
-        return None
+        return otherwise
 
     def presence(self, places: Iterable[tuple[str, str, int]]) -> dict[tuple[str, str, int], Presence]:
         """Return for each (collection, file name, offset) whether the file exists and reaches behind the offset."""
         found: dict[tuple[str, str, int], Presence] = {}
-        sizes: dict[FileName, int | None] = {}
+        sizes: dict[FileName, int | Presence] = {}
         away: list[tuple[str, str, int]] = []
         for place in places:
             name = place[:2]
             if name not in sizes:
                 sizes[name] = self.size(*name)
             size = sizes[name]
-            if size is None and self._far is not None:
-                away.append(place)
-            else:
-                found[place] = Presence.THERE if size is not None and size > place[2] else Presence.MISSING
+            if not isinstance(size, Presence):
+                found[place] = Presence.THERE if size > place[2] else Presence.MISSING
+                continue
+            found[place] = size
+            away.append(place)
         if away and self._far is not None:
             far = self._far.presence({place[:2] for place in away})
-            found |= {place: far[place[:2]] for place in away}
+            found |= {place: _of_both(found[place], far[place[:2]]) for place in away}
         return found
 
     def presence_of_all(self, collection: str, filenames: Iterable[str]) -> dict[str, Presence]:
         """Return for each of many files of a collection whether it exists. The storage is asked once, without a limit
         of time.
         """
-        found = dict.fromkeys(filenames, Presence.THERE)
-        away = [name for name in found if self.size(collection, name) is None]
-        if away:
-            far = self._far.stock(collection, away) if self._far is not None else {}
-            found |= {name: far.get(name, Presence.MISSING) for name in away}
+        found: dict[str, Presence] = {}
+        for name in filenames:
+            size = self.size(collection, name)
+            found[name] = size if isinstance(size, Presence) else Presence.THERE
+        away = [name for name, here in found.items() if here is not Presence.THERE]
+        if unknown := [name for name in away if found[name] is Presence.UNKNOWN]:
+            log.warning("can't look for %d files of %s, such as %s", len(unknown), collection, unknown[0])
+        if away and self._far is not None:
+            far = self._far.stock(collection, away)
+            found |= {name: _of_both(found[name], far[name]) for name in away}
         return found
 
     def close(self) -> None:
@@ -108,6 +121,11 @@ class WarcFiles:
         if len(self._is_growing) >= _REMEMBERED:
             self._is_growing.clear()
         self._is_growing[name] = is_growing
+
+
+def _of_both(here: Presence, far: Presence) -> Presence:
+    """Return whether a file exists that is not seen in the home, by the answers of the home and of the storage."""
+    return here if far is Presence.MISSING else far
 
 
 class _FarFiles:

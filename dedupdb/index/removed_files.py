@@ -42,7 +42,7 @@ class Sweeper:
         names = self._captures.filenames(collection)
         found = self._files.presence_of_all(collection, names)
         if self._homes is not None:
-            here = [name for name in names if self._files.size(collection, name) is not None]
+            here = [name for name in names if isinstance(self._files.size(collection, name), int)]
             self._homes.add_all(collection, here)
         missing = [name for name in names if found[name] is Presence.MISSING]
         gone = holdings(self._link, self._home, collection, missing, ()).own

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from archive.settings.load import Settings, load
 from archive.storage.presence import Presence, WarcFiles, home_name, is_alone
 
@@ -30,6 +32,33 @@ def test_a_file_is_there_while_it_grows_and_when_it_is_closed(settings: Settings
     assert look(files) is Presence.THERE
     (settings.archive_dir("news") / PLACE[1]).unlink()
     assert look(files) is Presence.MISSING
+
+
+def test_a_file_that_can_not_be_seen_is_not_missing(settings: Settings, tmp_path: Path) -> None:
+    archive, name = settings.archive_dir("news"), PLACE[1]
+    archive.mkdir(parents=True)
+    (archive / "2026").symlink_to("2026")
+    files = WarcFiles(settings)
+    assert look(files) is Presence.UNKNOWN
+    assert files.presence_of_all("news", [name, "other.warc.gz"]) == {
+        name: Presence.UNKNOWN,
+        "other.warc.gz": Presence.MISSING,
+    }
+
+    target = tmp_path / "target"
+    (target / "news").mkdir(parents=True)
+    stored = WarcFiles(load({"home": str(settings.home), "storage.url": str(target)}, environment={}))
+    assert look(stored) is Presence.UNKNOWN, "the home may have what the storage lacks"
+    assert stored.presence_of_all("news", [name]) == {name: Presence.UNKNOWN}
+    put(target / "news" / "archive")
+    assert stored.presence_of_all("news", [name]) == {name: Presence.THERE}
+    stored.close()
+
+
+@pytest.mark.parametrize("name", ["a\0.warc.gz", f"{'a' * 300}.warc.gz", "file/a.warc.gz"])
+def test_a_name_that_no_file_can_have_is_missing(settings: Settings, name: str) -> None:
+    put(settings.archive_dir("news"), "file")
+    assert WarcFiles(settings).presence_of_all("news", [name]) == {name: Presence.MISSING}
 
 
 def test_a_file_that_ends_before_the_record_does_not_have_it(settings: Settings) -> None:

@@ -286,6 +286,25 @@ def test_while_the_storage_is_away_records_are_whole_and_nothing_is_forgotten(
     assert again.existing.forgotten == 0
 
 
+def test_while_a_file_can_not_be_seen_records_are_whole_and_nothing_is_forgotten(
+    settings: Settings, make: Callable[..., Writer]
+) -> None:
+    first = make(settings)
+    first.keep("http://a.example/")
+    first.close()
+    writer = make(settings)
+    writer.indexer.reconcile()
+    (warc,) = writer.warcs
+    aside = warc.rename(warc.with_name("aside"))
+    warc.symlink_to(warc.name)
+
+    assert writer.keep("http://a.example/again") == "response"
+    assert (writer.indexer.sweep(), writer.existing.forgotten) == (0, 0)
+
+    aside.rename(warc)
+    assert writer.keep("http://a.example/later") == "revisit"
+
+
 def test_the_index_does_not_bring_back_what_is_missing(
     settings: Settings, make: Callable[..., Writer], redis_url: str
 ) -> None:
