@@ -13,6 +13,7 @@ from sqlalchemy import Select, func, select
 
 from admin.collections.browsing.index import index_if_any
 from admin.collections.browsing.records import RecordTrouble, open_record, read_block
+from admin.models.plain_text import comparable
 from archive.capture import Capture
 from archive.dates import Micros
 from archive.http.content_coding import decode
@@ -118,7 +119,7 @@ def _facts(body: bytes, fields: Fields) -> PageFacts:
     charset = _CHARSET.search((fields.get("Content-Type") or "").encode("ascii", "replace") + body[:1024])
     try:
         text = body.decode(charset[1].decode() if charset else "utf-8", "replace")
-    except LookupError:
+    except (LookupError, UnicodeError):  # Python has codecs that no page may use, and that don't replace wrong bytes
         text = body.decode("utf-8", "replace")
     title = _TITLE.search(text)
     names = (
@@ -127,6 +128,5 @@ def _facts(body: bytes, fields: Fields) -> PageFacts:
         if _PASSWORD.search(tag)
         for name in _FIELD_NAME.finditer(tag)
     )
-    return PageFacts(
-        " ".join(html.unescape(title[1]).split())[:300] if title else "", frozenset(islice(names, MOST_SECRET_FIELDS))
-    )
+    shown = " ".join(comparable(html.unescape(title[1])).split())[:300] if title else ""
+    return PageFacts(shown, frozenset(islice(names, MOST_SECRET_FIELDS)))

@@ -24,7 +24,7 @@ from sqlalchemy import select
 from support.archive.browsed_collection import png
 from support.archive.secret_search import files_with
 from support.origins.login_site import PASSWORD, USER, LoginSite
-from support.origins.routed_site import Routed, RoutedSite
+from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes import machine_needs
 from support.processes.unsynced_disk import VARIABLES
 from support.processes.waiting import until
@@ -397,6 +397,25 @@ def test_a_silent_proxy_is_asked_once_whatever_the_number_of_sessions(hand: Hand
     with patch.object(hand.proxy.control, "report", side_effect=busy) as asked, pytest.raises(FleetUnavailable):
         hand.recording.tick()
     assert asked.call_count == 3
+
+
+def test_a_page_may_name_any_character_set(hand: Hand) -> None:
+    def page(asked: Asked) -> Routed:
+        return Routed(f"<meta charset={asked.path[1:]}><title>Odd \\ud800 +2AA- \0</title>".encode())
+
+    number = hand.start()
+    with hand.browser(number) as browser, RoutedSite(page) as site:
+        for charset in ("idna", "undefined", "raw_unicode_escape", "utf-7", "hex"):
+            browser.get(site.url(f"/{charset}"), headers=NAVIGATE)
+
+    def titled() -> bool:
+        hand.tick()
+        with hand.database.reading(COMMAND_LINE) as reading:
+            titles = [page.title for page in sessions.list_pages(reading, number).items]
+        return len(titles) == 5 and all(title.startswith("Odd") for title in titles)
+
+    until(titled, what="the titles")
+    hand.do(sessions.end, number)
 
 
 def test_secrets_and_cookies_are_kept_or_not_as_the_person_chose(lone_hand: Hand, site: LoginSite) -> None:
