@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import threading
 from collections import defaultdict
 from collections.abc import Iterable
@@ -36,7 +35,7 @@ from archive.dates import Micros, now_micros, parse_date, timestamp14
 from archive.files import replacement
 from archive.json_text import compact_json
 from archive.loose_key import loose_key
-from archive.url import UrlError, canonical
+from archive.url import OF_A_PAGE, UrlError, canonical
 
 FILE_NAME: Final = "access.aclj"
 CURATION_FILE: Final = "curation.aclj"
@@ -50,7 +49,6 @@ _DAY: Final = 86_400_000_000
 _UNITS: Final = {"years": 365 * _DAY, "months": 30 * _DAY, "weeks": 7 * _DAY, "days": _DAY, "hours": _DAY // 24}
 _MOST_UNITS: Final = 10_000_000
 """10,000,000 hours are more than 1,000 years; the file has ages in hours."""
-_OF_A_PAGE: Final = re.compile(r"urn:[A-Za-z]+:(?=https?://)")
 _MOMENTS: Final = ("before", "after", "at", "from", "until")
 _KNOWN: Final = frozenset({"access", "url", "user", "newer", "older", "comment", *_MOMENTS})
 _SECOND: Final = 1_000_000
@@ -173,7 +171,7 @@ class AccessRules:
     def decide(self, url: str, date: Micros, now: Micros | None = None) -> Access:
         """Return what holds for the capture of a URL; records about a page, such as its text, count as the page."""
         moment = now_micros() if now is None else now
-        rule = self._rule(loose_key(_OF_A_PAGE.sub("", url)), date, moment)
+        rule = self._rule(loose_key(OF_A_PAGE.sub("", url)), date, moment)
         access = self.default if rule is None else rule.access
         if access is Access.ALLOW and self.embargo is not None and self.embargo.has(date, moment):
             access = Access.EXCLUDE

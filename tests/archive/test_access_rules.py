@@ -37,6 +37,8 @@ NOW = parse_date("20261123")
         ("*.example.org", "http://example.organic/", False),
         ("https://example.org/news/", "urn:text:https://example.org/news/1", True),
         ("https://example.org/news/", "urn:pageinfo:https://example.org/news/1", True),
+        ("https://example.org/news/", "urn:not-modified:https://example.org/news/1", True),
+        ("https://example.org/a/https://", "https://example.org/a/urn:text:https://example.org/", False),
     ],
 )
 def test_a_rule_covers_what_begins_so(written: str, url: str, is_covered: bool) -> None:

@@ -10,20 +10,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from admin.units import counted
 from archive.capture import Capture
 from archive.dates import Micros, parse_date
 from archive.names.warc_paths import WarcPaths, closed, growing, sidecars
-from archive.url import UrlError
+from archive.url import OF_A_PAGE, UrlError
 from archive.warc import cdxj
 from archive.warc.reading.member_reader import WarcError
 from archive.warc.reading.reader import records
 from dedupdb.captures.query import KeyRange, end_of, key_ranges
-
-_OF_A_PAGE: Final = re.compile(r"urn:[A-Za-z]+:(?=https?://)")
-"""Records about a page, such as `urn:view:https://example.org/`, belong to the page's URL."""
 
 
 class ExportProblem(Exception):
@@ -58,7 +54,7 @@ class Selection:
 
     def _takes_url(self, capture: Capture) -> bool:
         key = capture.key
-        if found := _OF_A_PAGE.match(capture.url):
+        if found := OF_A_PAGE.match(capture.url):
             try:
                 key = key_ranges(capture.url[found.end() :], "exact")[0].low
             except UrlError:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.archive.capture_rows import capture as row
 from support.archive.exchanges import DATE, exchange, keep, response
 from support.archive.oracles import fastwarc_check, warcio_kinds
 from support.origins.raw_origin import RawOrigin, Send
@@ -25,6 +26,7 @@ from support.proxy.running_proxy import RunningProxy
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from admin.collections.transfer.selection import selection
 from archive.capture import Context, Original
 from archive.settings.load import Settings, load
 from archive.warc import cdxj
@@ -342,6 +344,13 @@ def test_a_url_prefix_exports_its_exchanges_with_their_requests(kept: Settings, 
     for path in (tmp_path / "out/archive").iterdir():
         assert warcio_kinds(path)[0] == "warcinfo"
         fastwarc_check(path)
+
+
+@pytest.mark.parametrize("name", ["view", "not-modified"])
+def test_a_url_prefix_covers_the_records_about_its_pages(name: str) -> None:
+    wanted = selection(url_prefix="http://example.org/a/")
+    assert wanted.takes(row(f"urn:{name}:http://example.org/a/1"))
+    assert not wanted.takes(row(f"urn:{name}:http://example.org/b/3"))
 
 
 def test_a_job_is_exported_with_the_originals_of_its_revisits(kept: Settings, tmp_path: Path) -> None:
