@@ -38,6 +38,8 @@ _MOST_DESCRIPTION: Final = 64 << 20
 _LONGEST: Final = 65_536
 _SHA256: Final = re.compile(r"sha256:([0-9a-fA-F]{64})")
 _MULTI: Final = "multi-wacz-package"
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Of other methods, `zipfile` unpacks as much at once as the bytes give, whatever length is asked for."""
 
 
 type Report = Callable[[str], object]
@@ -152,6 +154,8 @@ class ForeignPackage:
     def open(self, member: str) -> Iterator[BinaryIO]:
         """Yield a member for reading. Raises PackageError for one that can't be opened, and so may reading."""
         try:
+            if (method := self._zip.getinfo(member).compress_type) not in _METHODS:
+                raise PackageError(f"the file is compressed by method {method}; pack it with stored or deflated files")
             opened = self._zip.open(member)
         except (KeyError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as error:
             raise PackageError(f"the file can't be unpacked: {error}") from error
@@ -191,11 +195,11 @@ class ForeignPackage:
 
     def _description(self) -> dict[str, Any]:
         try:
-            if self._zip.getinfo(DESCRIPTION).file_size > _MOST_DESCRIPTION:
-                return {}
-            return parsed_object(self._zip.read(DESCRIPTION))
-        except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error):
+            with self.open(DESCRIPTION) as member:
+                found = member.read(_MOST_DESCRIPTION + 1)
+        except (PackageError, zipfile.BadZipFile, EOFError, zlib.error):
             return {}
+        return parsed_object(found) if len(found) <= _MOST_DESCRIPTION else {}
 
     def _promised(self) -> dict[str, str]:
         """Return the SHA-256 of each member that the description names."""

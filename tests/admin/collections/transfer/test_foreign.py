@@ -8,6 +8,7 @@ import json
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from support.processes.ghostfleet_command import ROOT
 from support.proxy.running_proxy import RunningProxy
 
 from admin.collections.transfer.importing import PAGES_FOLDER
+from archive.wacz.reader import ForeignPackage, PackageError
 from archive.warc.upkeep.check import check
 from bench.peers.peer import PeerSetup, PeerUnavailable, install
 from bench.peers.warcprox import Warcprox
@@ -271,6 +273,31 @@ def test_a_bomb_is_no_warc_file_and_leaves_nothing(home: Path, tmp_path: Path) -
     code, lines = _run(home, "collection", "import", "old", tmp_path / "bomb.wacz")
     assert (code, lines[0]["outcome"]) == (1, "refused")
     assert list((home / "collections/old/archive").iterdir()) == []
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_of_a_method_that_has_no_limit_are_not_unpacked(home: Path, tmp_path: Path, method: int) -> None:
+    package = tmp_path / "bomb.wacz"
+    pages = b'{"url":"http://a.example/","ts":"2026"}'
+    with zipfile.ZipFile(package, "w") as opened:
+        opened.writestr("archive/hill.warc.gz", by_browsertrix())
+        opened.writestr("archive/other.warc.gz", bytes(100 << 20), method)
+        opened.writestr("datapackage.json", json.dumps({"resources": []}).ljust(100 << 20), method)
+        opened.writestr("pages/pages.jsonl", pages, method)
+    with ForeignPackage(package) as opened_package:
+        tracemalloc.start()
+        try:
+            flaws, listed = list(opened_package.flaws()), list(opened_package.pages())
+            with pytest.raises(PackageError, match="compressed by method"):
+                opened_package.open("archive/other.warc.gz").__enter__().read(1)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert (listed, len(flaws)) == ([], 1)
+    assert peak < 16 << 20
+    code, lines = _run(home, "collection", "import", "old", package)
+    assert (code, [line["outcome"] for line in lines[:2]]) == (1, ["imported", "refused"])
+    assert "compressed by method" in lines[1]["reason"]
 
 
 def test_a_member_that_is_damaged_is_refused(home: Path, tmp_path: Path) -> None:
