@@ -46,18 +46,18 @@ class LinkCollector:
     _links: dict[tuple[str, Hop], FoundLink] = field(default_factory=dict)
     _urls: set[str] = field(default_factory=set)
 
-    def add(self, reference: str | None, hop: Hop, context: str) -> None:
+    def add(self, reference: str | None, hop: Hop, context: str, *, base: str | None = None) -> None:
         """Add a reference as it is written in the document. A reference without meaning is skipped.
 
-        Beyond `limit` links or `MAX_WORK`, references are only counted, and so are those longer than any URL.
+        `base` replaces the base of the document. Beyond `limit` links or `MAX_WORK`, references are only counted, and
+        so are those longer than any URL.
         """
         if not reference or _is_no_address(reference):
             return
-        if self._work > MAX_WORK or len(reference) > MAX_LENGTH:
+        if len(reference) > MAX_LENGTH:
             self.dropped += 1
             return
-        self._work += len(self.base) + len(reference) + _WORK_PER_REFERENCE
-        url = self.resolve(reference)
+        url = self.resolve(reference, base)
         if url is None or (url, hop) in self._links:
             return
         if len(self._links) >= self.limit:
@@ -80,10 +80,9 @@ class LinkCollector:
         """
         if not self.takes_guesses:
             return
-        if self._guesses >= self.guess_limit or self._work > MAX_WORK:
+        if self._guesses >= self.guess_limit:
             self.dropped += 1
             return
-        self._work += len(base or self.base) + len(reference) + _WORK_PER_REFERENCE
         url = self.resolve(reference, base)
         if url is None or url in self._urls:
             return
@@ -93,12 +92,19 @@ class LinkCollector:
     def resolve(self, reference: str | None, base: str | None = None) -> str | None:
         """Return the absolute, canonical URL of a reference; None when it can't be fetched.
 
-        `base` replaces the base of the document.
+        `base` replaces the base of the document. Beyond `MAX_WORK`, references are only counted.
         """
-        key = self._key(reference or "", base or self.base)
+        if not reference:
+            return None
+        if self._work > MAX_WORK:
+            self.dropped += 1
+            return None
+        base = base or self.base
+        self._work += len(base) + len(reference) + _WORK_PER_REFERENCE
+        key = self._key(reference, base)
         if key and (known := _RESOLVED.get(key)) is not None:
             return known
-        url = self._resolved(reference, base or self.base)
+        url = self._resolved(reference, base)
         if key and url is not None:
             _RESOLVED.put(key, url)
         return url
@@ -112,8 +118,8 @@ class LinkCollector:
             return f" {scheme}//{host} {reference}"  # an absolute URL is another key, since it begins with no space
         return reference if reference.startswith(("http://", "https://")) else ""
 
-    def _resolved(self, reference: str | None, base: str) -> str | None:
-        text = (reference or "").strip(" \t\r\n\f")
+    def _resolved(self, reference: str, base: str) -> str | None:
+        text = reference.strip(" \t\r\n\f")
         place, mark, query = text.partition("?")
         text = _SLASHES.sub(r"\1//", place.replace("\\", "/")) + mark + query
         if not text or text[:11].lower().startswith(_NO_ADDRESS) or _NO_HOST.fullmatch(text):

@@ -84,7 +84,7 @@ class _Reader:
         local = name.rpartition(":")[2]
         href = attributes.get("xlink:href")
         if href and "resolve-to-zero" not in href:
-            self._found.add(self._resolved(href), "E", f"{local}/@xlink:href")
+            self._add(href, f"{local}/@xlink:href")
         if local in _LEVELS:
             self._enter(local, attributes)
         elif not self._open:
@@ -146,7 +146,7 @@ class _Reader:
             if level.base == outer:  # the first one is what players take
                 level.base, level.has_base = self._found.resolve(text, outer) or outer, True
         elif text:
-            self._found.add(self._resolved(text), "E", f"{local}/text()")
+            self._add(text, f"{local}/text()")
 
     def _entry(self, attributes: Mapping[str, str]) -> None:
         entries = self._open[-1].timeline
@@ -181,11 +181,7 @@ class _Reader:
         self._ranks += 1
 
     def _add(self, reference: str | None, context: str) -> None:
-        if reference:
-            self._found.add(self._resolved(reference), "E", context)
-
-    def _resolved(self, reference: str) -> str | None:
-        return self._found.resolve(reference, self._open[-1].base if self._open else None)
+        self._found.add(reference, "E", context, base=self._open[-1].base if self._open else None)
 
 
 def collect(found: LinkCollector, data: bytes) -> None:
@@ -220,7 +216,7 @@ def collect(found: LinkCollector, data: bytes) -> None:
 
 
 def _add(found: LinkCollector, one: _Representation, reference: str, context: str) -> None:
-    found.add(found.resolve(reference, one.base), "E", context)
+    found.add(reference, "E", context, base=one.base)
 
 
 def _segments(one: _Representation) -> Iterator[tuple[int, int]]:

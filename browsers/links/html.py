@@ -182,12 +182,12 @@ def _flashvars(guessed: _Guessed, value: str, context: str) -> None:
 
 
 def _object(found: LinkCollector, _: _Guessed, attributes: Mapping[str, str]) -> None:
-    """Add the parts of an object or applet, which are relative to its `codebase`."""
+    """Add the parts of an object, which are relative to its `codebase`, if it has one."""
     base = found.resolve(attributes.get("codebase"))
     for name in ("data", "classid", "src"):
-        _add_below(found, base, attributes.get(name), f"object/@{name}")
+        found.add(attributes.get(name), "E", f"object/@{name}", base=base)
     for address in (attributes.get("archive") or "").replace(",", " ").split()[:_MAX_ARCHIVES]:
-        _add_below(found, base, address, "object/@archive")
+        found.add(address, "E", "object/@archive", base=base)
 
 
 def _applet(found: LinkCollector, _: _Guessed, attributes: Mapping[str, str]) -> None:
@@ -197,15 +197,10 @@ def _applet(found: LinkCollector, _: _Guessed, attributes: Mapping[str, str]) ->
         code = code if code.endswith(".class") else f"{code}.class"
     elif code and not code.endswith(".class"):
         code = f"{code.replace('.', '/')}.class"  # the name of a class in a package
-    _add_below(found, base, code, "applet/@code")
-    _add_below(found, base, attributes.get("object"), "applet/@object")
+    found.add(code, "E", "applet/@code", base=base)
+    found.add(attributes.get("object"), "E", "applet/@object", base=base)
     for address in (attributes.get("archive") or "").replace(",", " ").split()[:_MAX_ARCHIVES]:
-        _add_below(found, base, address, "applet/@archive")
-
-
-def _add_below(found: LinkCollector, base: str | None, reference: str | None, context: str) -> None:
-    """Add a part of the page that is relative to `base`; to the base of the document when there is none."""
-    found.add(found.resolve(reference, base) if base else reference, "E", context)
+        found.add(address, "E", "applet/@archive", base=base)
 
 
 _COST: Final = 100

@@ -89,6 +89,12 @@ DASH: Final[Documents] = {
     "numbers": lambda _: (
         f"<MPD><Period><AdaptationSet><SegmentTemplate media='$Number$' startNumber='{'9' * 10_000}'/><Representation/>"
     ),
+    "segments below a long base": lambda many: (
+        f"<MPD><BaseURL>{'b/' * 50_000}</BaseURL>" + "<SegmentURL media='a' index='b'/>" * (many // 2)
+    ),
+    "bases below a long base": lambda many: (
+        f"<MPD><BaseURL>{'b/' * 50_000}</BaseURL>" + "<Period><BaseURL>a/</BaseURL></Period>" * many
+    ),
     "entities": lambda _: "<!DOCTYPE MPD [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;&a;'>]><MPD><BaseURL>&b;</BaseURL>",
 }
 HTML: Final[Documents] = {
@@ -106,6 +112,10 @@ HTML: Final[Documents] = {
     "long description": lambda many: '<script type="application/ld+json">[' + '"/a",' * (many // 7) + "1]</script>",
     "flashvars": lambda many: f"<embed flashvars='{'a=b&' * (many // 2)}'>",
     "archives": lambda many: f"<applet archive='{'a,' * many}'></applet>",
+    "archives below a long base": lambda many: (
+        f"<base href='/{'b/' * 30_000}'>" + f"<object codebase=. archive='{'a,' * 100}'>" * (many // 100)
+    ),
+    "codebases below a long base": lambda many: f"<base href='/{'b/' * 30_000}'>" + "<applet codebase=.>" * many,
     "metas": lambda many: "<meta property=og:url content=http://site.test/x>" * (many // 10),
 }
 
