@@ -203,7 +203,7 @@ def _found(
 def _offset(given: Mapping[str, str], query: queries.Query) -> int:
     """Return how many captures at the beginning are left out. Raises QueryError."""
     text = given.get("offset") or "0"
-    if not (text.isascii() and text.isdecimal() and int(text[:9]) <= _MOST_SKIPPED):
+    if not (text.isascii() and text.isdecimal() and len(text) < 12 and int(text) <= _MOST_SKIPPED):
         raise QueryError("offset", f"{text[:40]!r} is not a whole number up to {_MOST_SKIPPED}; use resumeKey")
     if int(text) and query.limit is not None and query.limit < 0:
         raise QueryError("offset", "can't be used with a negative limit")

@@ -89,6 +89,8 @@ def test_a_parameter_of_theirs_is_answered(client: FlaskClient, question: str, f
         ("page=-1", "parameter page: '-1' is not a whole number from 0 to"),
         ("page=0&sort=reverse", "parameter page: can't be used with sort=reverse"),
         ("page=0&limit=-1", "parameter page: can't be used with a negative limit"),
+        ("offset=1000001", "parameter offset: '1000001' is not a whole number up to 1000000"),
+        ("offset=0000000001000000000", "parameter offset: '0000000001000000000' is not a whole number up to 1000000"),
         ("pageSize=0", "parameter pageSize: '0' is not a whole number from 1 to 100"),
         ("pageSize=1000", "parameter pageSize: '1000' is not a whole number from 1 to 100"),
         ("collapse=colour", "parameter collapse: "),
