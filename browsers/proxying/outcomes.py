@@ -71,7 +71,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
         return min(float(text[:12]), _LONGEST_RETRY_AFTER)
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -80,6 +80,8 @@ def test_the_most_frequent_failure_of_a_session_stands_for_it(
         ("1e9", None),
         ("9" * 400, 31 * 86400),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 31 * 86400),
+        ("Mon, 01 Jan 99999999999 00:00:00 GMT", None),
+        ("Mon, 01 Jan 2024 00:00:00 +99999999999999999", None),
     ],
 )
 def test_retry_after_is_a_bounded_number_of_seconds(value: str, seconds: float | None) -> None:
