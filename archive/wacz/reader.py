@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, BinaryIO, Final, Self, cast
 
-from archive.dates import parse_date
+from archive.dates import iso_date, parse_date
 from archive.json_text import parsed_object
 from archive.names.warc_paths import ENDINGS
 from archive.wacz.package import DESCRIPTION
@@ -264,6 +264,7 @@ def _page(said: dict[str, Any], *, are_seeds: bool) -> ArchivedPage | str:
         return "it has no url of a web page"
     try:
         date = int(moment * 1000) if isinstance(moment, int | float) else parse_date(str(moment))
+        iso_date(date)  # else the page's own line could not be written
     except (ValueError, OverflowError):
         return "it has no ts that is a date"
     status, depth, is_seed = said.get("status"), said.get("depth"), said.get("seed")

@@ -219,7 +219,8 @@ def test_names_of_members_lead_nowhere(home: Path, tmp_path: Path) -> None:
 def test_hostile_lists_of_pages_are_bounded(home: Path, tmp_path: Path) -> None:
     lines = [
         LISTED, "[" * 100_000, "null", '{"url":5,"ts":1}', '{"url":"javascript:alert(1)","ts":"2026"}',
-        '{"url":"http://a.example/","ts":1e400}', '{"url":"http://a.example/","ts":"never"}',
+        '{"url":"http://a.example/","ts":1e400}', '{"url":"http://late.example/","ts":253402300800000}',
+        '{"url":"http://later.example/","ts":1e300}', '{"url":"http://early.example/","ts":-1e14}', '{"url":"http://a.example/","ts":"never"}',
         '{"url":"http://a.example/","ts":1772600767890,"title":["x"],"depth":-1,"text":"' + "t" * 600_000 + '"}',
         '{"url":"http://long.example/","ts":"2026","text":"' + "t" * (9 << 20) + '"}',
         '{"url":"http://b.example/","ts":"2026-01-01","title":"\\ud800"}',
@@ -288,8 +289,11 @@ def test_members_of_a_method_that_has_no_limit_are_not_unpacked(home: Path, tmp_
         tracemalloc.start()
         try:
             flaws, listed = list(opened_package.flaws()), list(opened_package.pages())
-            with pytest.raises(PackageError, match="compressed by method"):
-                opened_package.open("archive/other.warc.gz").__enter__().read(1)
+            with (
+                pytest.raises(PackageError, match="compressed by method"),
+                opened_package.open("archive/other.warc.gz") as member,
+            ):
+                member.read(1)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
