@@ -282,7 +282,8 @@ class Ghost:
                 seen.is_logged_out = await self._renewal.is_logged_out(window, snapshot.final_url, profile)
             if keeps and snapshot.is_page:
                 kept = await state_of(window, BrowserProfile("site-data", order.url, now_micros()))
-                self._site_data.keep(host, kept)
+                if self._logins.for_url(order.url) is profile:  # the login was not renewed meanwhile
+                    self._site_data.keep(host, kept)
         finally:
             with times.measure("window-close"):
                 if place.key is not None and is_finished(seen.snapshot) and seen.traffic.trouble is None:

@@ -77,6 +77,10 @@ class LoginFailed(Exception):
     """The login did not succeed. The message says at which step, and shows no secret."""
 
 
+class LoginNotTried(LoginFailed):
+    """The page of the login can't be used now, so that the site got no password."""
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """The credentials are a user and a password. Their text form does not show the password."""
@@ -101,7 +105,7 @@ async def log_in(window: BrowserWindow, url: str, credentials: Credentials, chec
         if password_frame is not None:
             break
     if not has_typed:
-        raise LoginFailed(f"{url} shows no field for a password")
+        raise LoginNotTried(f"{url} shows no field for a password")
     await check_login(window, check)
 
 
@@ -112,11 +116,11 @@ async def open_page(window: BrowserWindow, url: str) -> None:
             await window.navigate(url)
             await window.loaded()
     except NavigationFailed as error:
-        raise LoginFailed(f"{url} can't be opened: {error.reason}") from error
+        raise LoginNotTried(f"{url} can't be opened: {error.reason}") from error
     except (TimeoutError, EngineError) as error:
-        raise LoginFailed(f"{url} did not load") from error
+        raise LoginNotTried(f"{url} did not load") from error
     if window.traffic.main is not None and not window.traffic.main.is_sites:
-        raise LoginFailed(f"{url} can't be opened: the proxy got no response")
+        raise LoginNotTried(f"{url} can't be opened: the proxy got no response")
     if window.traffic.main is not None and window.traffic.main.status == _UNAUTHORIZED:
         raise LoginFailed(f"{url} does not take the user and the password")
 

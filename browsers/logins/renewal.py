@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from browsers.logins.flow_login import log_in_by_flow
 from browsers.logins.form_login import (
     Credentials,
     LoginFailed,
+    LoginNotTried,
     check_login,
     is_logged_in,
     log_in,
@@ -27,7 +29,7 @@ from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 
 log = logging.getLogger(__name__)
 _MOST_RENEWALS: Final = 20
-"""The number of times that a visitor logs in again."""
+"""The number of times that a visitor logs in again with one profile."""
 
 
 async def logged_in(window: BrowserWindow, profile: BrowserProfile) -> BrowserProfile:
@@ -58,16 +60,18 @@ class LoginRenewal:
         self._logins = logins
         self._forget = forget
         self._lock = threading.Lock()
-        self._renewals = 0
-        self._has_shown_login = True
-        """True if the last checked page showed the login; a renewal that did not help is not repeated."""
+        self._renewals: Counter[str] = Counter()
+        """The number of renewals by the name of the profile."""
+        self._unproved: set[str] = set()
+        """Names of the profiles whose login was tried again and no page has shown since; it is not tried once more."""
 
     async def is_logged_out(self, window: BrowserWindow, url: str, profile: BrowserProfile | None) -> bool:
         """Return whether the page at this URL must show the login of the profile, and does not. Raises EngineError."""
         if profile is None or not profile.check.applies_to(url):
             return False
         is_shown = await is_logged_in(window, profile.check)
-        self._has_shown_login = self._has_shown_login or is_shown
+        if is_shown:
+            self._unproved.discard(profile.name)
         return not is_shown
 
     def renew_login(
@@ -86,12 +90,12 @@ class LoginRenewal:
                 stored = self._store.load(used.name)
                 if stored.created > used.created:
                     self._logins.replace(used, stored)  # another worker has renewed the login
+                    self._forget()
                     return True
-                if self._renewals >= _MOST_RENEWALS or not self._has_shown_login:
+                if self._renewals[used.name] >= _MOST_RENEWALS or used.name in self._unproved:
                     return False
-                self._renewals += 1
-                self._has_shown_login = False
-                renewed = log_in_again(used)
+                self._renewals[used.name] += 1
+                renewed = self._tried(used, log_in_again)
                 self._logins.replace(used, renewed)
                 self._forget()
                 self._store.save(renewed)
@@ -100,3 +104,18 @@ class LoginRenewal:
                 return False
         log.info("the login of browser profile %s was renewed", used.name)
         return True
+
+    def _tried(self, used: BrowserProfile, log_in_again: Callable[[BrowserProfile], BrowserProfile]) -> BrowserProfile:
+        """Return the profile with a new login, which is unproved until a page shows it.
+
+        A login that the site did not take is unproved, too. One that the site was not asked for may be tried again.
+        """
+        try:
+            renewed = log_in_again(used)
+        except LoginNotTried:
+            raise
+        except LoginFailed:
+            self._unproved.add(used.name)
+            raise
+        self._unproved.add(used.name)
+        return renewed

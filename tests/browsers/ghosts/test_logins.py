@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final
 
 import pytest
-from support.browsers.visits import EngineFleet, Fleet, page
-from support.origins.raw_origin import RawOrigin, Step
+from support.browsers.visits import EngineFleet, Fleet, document, page
+from support.origins.raw_origin import RawOrigin, Step, Wait
+from support.processes.waiting import until
 
-from browsers.engines.interface import HttpCredentials
+from browsers.engines.interface import BrowserCookie, HttpCredentials
 from browsers.ghosts.ghost import Ghost
 from browsers.ghosts.login_visits import has_login, made_profile, profile_by_hand
 from browsers.ghosts.site_logins import SiteLogins
@@ -233,6 +236,35 @@ def test_a_recorded_flow_logs_in_and_a_job_renews_the_login_once_when_the_site_e
     assert "page:logged-out:pond" in last.annotations
     assert ProfileStore(fleet.home).load("pond").created > profile.created
     assert "s3cret" not in repr(profile)
+
+
+def test_a_visit_with_a_login_that_was_renewed_meanwhile_leaves_no_cookies_to_the_next(
+    fleet: Fleet, origin: RawOrigin
+) -> None:
+    old, new = (
+        replace(profile_of(origin), created=created, cookies=(BrowserCookie("member", value, "127.0.1.62"),))
+        for created, value in ((1, "old"), (2, "new"))
+    )
+    over, book = threading.Event(), LoginBook(old)
+    origin.script("/slow", page("<img src=/slow.png>"))
+    origin.script("/slow.png", Wait(over), document(b"", "image/png"))
+    origin.script("/next", page("next"))
+    settings = fleet.settings(sandbox=False, storage="site-data", behaviors="", page_records="text")
+    visitor = Ghost(settings, [fleet.control], fleet.trusted, logins=book)
+    try:
+        with ThreadPoolExecutor(1) as threads:
+            slow = threads.submit(visitor.visit, fleet.order(origin.url("/slow")))
+            until(lambda: origin.asked("/slow.png"), what="the page to load")
+            book.replace(old, new)
+            over.set()
+            slow.result(timeout=60)
+        visitor.visit(fleet.order(origin.url("/next")))
+    finally:
+        over.set()
+        visitor.close()
+
+    assert b"member=old" in origin.received("/slow")
+    assert b"member=new" in origin.received("/next")
 
 
 def test_a_flow_that_finds_no_element_is_named_without_its_values(
