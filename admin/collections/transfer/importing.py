@@ -34,6 +34,7 @@ from admin.units import counted, human_bytes
 from archive.capture import Capture
 from archive.file_lock import try_lock
 from archive.files import free_bytes, make_folder, rename_new, replace_durably, replacement, sync_folder
+from archive.line_sort import sorted_lines
 from archive.names.warc_paths import ENDINGS, OPEN_SUFFIX, WarcPaths, closed
 from archive.program_name import command
 from archive.settings.load import Settings
@@ -360,7 +361,7 @@ class Importer:
         if not wanted.member and (there := self._same(wanted.path, wanted.size)):
             copied(wanted.size)
             return self._present(wanted, there)
-        with self._draft("copy") as (draft, file):
+        with self._draft(self._archive, "copy") as (draft, file):
             sha256 = hashlib.sha256()
             with self._opened(wanted) as source:
                 while piece := source.read(_COPY_SIZE):
@@ -408,7 +409,7 @@ class Importer:
             if said.count <= _LOGGED_FLAWS:
                 logger.warning("%s: %s", wanted, finding)
 
-        with self._draft("converted") as (draft, file):
+        with self._draft(self._archive, "converted") as (draft, file):
             try:
                 convert_it = convert_har if wanted.is_har else convert
                 done = convert_it(copy, file, self._settings, self._collection, sha256, report)
@@ -445,7 +446,7 @@ class Importer:
 
     def _rewrap(self, wanted: ImportItem, copy: Path, before: _Findings) -> ImportedFile:
         """Import the records of `copy`, which has the findings `before`, with one gzip member each."""
-        with self._draft("rewrapped") as (draft, file):
+        with self._draft(self._archive, "rewrapped") as (draft, file):
             rewrap(copy, file, self._settings.archive.gzip_level)
             _make_durable(file)
             if there := self._same(draft, draft.stat().st_size):
@@ -493,12 +494,11 @@ class Importer:
                     counts[1] += 1
 
         make_folder(place.sidecar.parent)
-        draft = place.sidecar.with_name(f"{IMPORT_DRAFT}{os.getpid()}-lines{DRAFT_SUFFIX}")
-        try:
-            cdxj.write_sorted(draft, lines())
+        with self._draft(place.sidecar.parent, "lines") as (draft, file):
+            with sorted_lines((f"{line}\n" for line in lines()), draft.parent) as merged:
+                file.writelines(line.encode() for line in merged)
+            _make_durable(file)
             yield draft, counts[0], counts[1]
-        finally:
-            draft.unlink(missing_ok=True)
 
     def _put_sidecar(self, place: WarcPaths, draft: Path) -> None:
         replace_durably(draft, place.sidecar)
@@ -533,9 +533,12 @@ class Importer:
         raise FileExistsError(f"{self._archive / names[-1]} exists already with other bytes")
 
     @contextmanager
-    def _draft(self, what: str) -> Iterator[tuple[Path, BinaryIO]]:
-        """Yield a new, locked file in the collection; the file is removed at the end unless it was renamed."""
-        path = self._archive / f"{IMPORT_DRAFT}{os.getpid()}-{what}{DRAFT_SUFFIX}"
+    def _draft(self, folder: Path, what: str) -> Iterator[tuple[Path, BinaryIO]]:
+        """Yield a new, locked file in the folder; the file is removed at the end unless it was renamed.
+
+        The lock keeps another import into the collection, which begins meanwhile, from removing the file.
+        """
+        path = folder / f"{IMPORT_DRAFT}{os.getpid()}-{what}{DRAFT_SUFFIX}"
         path.unlink(missing_ok=True)
         with open(create_locked(path), "wb") as file:
             try:
@@ -546,7 +549,7 @@ class Importer:
     def _remove_drafts(self) -> None:
         for path in (
             *self._archive.glob(f"{IMPORT_DRAFT}*{DRAFT_SUFFIX}"),
-            *self._indexes.glob(f"{IMPORT_DRAFT}*{DRAFT_SUFFIX}*"),
+            *self._indexes.glob(f"{IMPORT_DRAFT}*{DRAFT_SUFFIX}"),
         ):
             with suppress(FileNotFoundError), path.open("r+b") as file:
                 if try_lock(file.fileno()):

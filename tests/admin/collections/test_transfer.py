@@ -14,6 +14,7 @@ import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from support.archive.capture_rows import capture as row
@@ -26,8 +27,10 @@ from support.proxy.running_proxy import RunningProxy
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
+from admin.collections.transfer.importing import Choices, Importer, ImportOutcome, find
 from admin.collections.transfer.selection import selection
 from archive.capture import Context, Original
+from archive.files import rename_new
 from archive.settings.load import Settings, load
 from archive.warc import cdxj
 from archive.warc.reading.reader import read_record, records
@@ -203,10 +206,14 @@ def test_a_killed_import_is_completed_by_the_next_one(home: Path, tmp_path: Path
     archive = home / "collections/old/archive"
     archive.mkdir(parents=True)
     (archive / ".import-1-copy.part").write_bytes(b"half of a copy")
+    indexes = home / "collections/old/indexes"
+    indexes.mkdir()
+    (indexes / ".import-1-lines.part").write_bytes(b"half of the lines")
     shutil.copy(source, archive)  # killed after the WARC got its name and before the sidecar got its own
     code, summary, _ = _import(home, "old", source)
     assert (code, summary["present"], summary["captures"]) == (0, 1, 1)
     assert os.listdir(archive) == ["other.warc.gz"]
+    assert os.listdir(indexes) == ["other.warc.gz.cdxj"]
     assert _indexed(home, "old") == [("http://a.example/", "other.warc.gz")]
 
 
@@ -228,6 +235,22 @@ def test_a_second_import_completes_a_killed_one(home: Path, tmp_path: Path) -> N
     names = [f"{number}.warc.gz" for number in range(8)]
     assert sorted(os.listdir(home / "collections/old/archive")) == names
     assert sorted(os.listdir(home / "collections/old/indexes")) == [f"{name}.cdxj" for name in names]
+
+
+def test_an_import_that_begins_leaves_the_files_of_a_running_one(home: Path, tmp_path: Path) -> None:
+    settings = load({"home": str(home)}, environment={})
+    source = _foreign(tmp_path / "other.warc.gz", "http://a.example/")
+    with Captures(settings.database_url) as captures:
+
+        def named(draft: Path, path: Path) -> None:
+            Importer(settings, "old", captures, Choices())
+            rename_new(draft, path)
+
+        with patch("admin.collections.transfer.importing.rename_new", named):
+            done = Importer(settings, "old", captures, Choices()).take(find([source])[0])
+    assert (done.outcome, done.captures) == (ImportOutcome.IMPORTED, 1)
+    assert os.listdir(settings.archive_dir("old")) == ["other.warc.gz"]
+    assert os.listdir(settings.index_dir("old")) == ["other.warc.gz.cdxj"]
 
 
 def test_no_file_is_imported_into_a_partly_deleted_collection(home: Path, tmp_path: Path) -> None:
