@@ -39,7 +39,7 @@ _NAMES_OF_IDEAS: Final = re.compile(
     r"xmlns(?::.*)?|(?:.*:)?(?:schemaLocation|noNamespaceSchemaLocation)|.*namespace", re.I
 )
 _TEXT: Final = re.compile(
-    r"<([\w:.-]{1,80})[^<>]{0,2000}>\s{0,200}(?:<!\[CDATA\[\s{0,200})?(https?://[^\s<>\"'\]]{1,2000}+)"
+    r"<([\w:.-]{1,80}+)[^<>]{0,2000}+>\s{0,200}+(?:<!\[CDATA\[\s{0,200}+)?+(https?://[^\s<>\"'\]]{1,2000}+)"
 )
 """An element whose text begins with a URL."""
 _TEXT_ENDS: Final = re.compile(r"\s{0,200}(?:\]\]>\s{0,200})?<")

@@ -58,6 +58,7 @@ XML: Final[Documents] = {
     "open tags": lambda many: "<a href='" * many,
     "texts": lambda many: "<a>https://site.test/x" * (many // 5),
     "spaces": lambda many: "<a>" + (" " * 199 + "<a>") * (many // 50),
+    "names and spaces": lambda _: f"<{'a' * 80}>{' ' * 200}x" * 50_000,
     "cdata": lambda many: "<a><![CDATA[" * (many // 3),
     "attributes": lambda many: "<a " + " ".join(f"b{n}='/x'" for n in range(many // 10)) + "/>",
     "entities": lambda many: (
@@ -149,7 +150,9 @@ def test_hostile_json(name: str, many: int) -> None:
 @pytest.mark.parametrize("many", MANY)
 @pytest.mark.parametrize("name", XML)
 def test_hostile_xml(name: str, many: int) -> None:
-    searched(XML[name](many), "application/xml")
+    text = XML[name](many)
+    searched(text, "application/xml")
+    searched(text, "application/vnd.own+xml")
 
 
 @pytest.mark.parametrize("many", MANY)
