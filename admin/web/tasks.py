@@ -15,6 +15,7 @@ from admin.web.files import download as file_for_download
 from admin.web.page import done, needs, reading, transaction
 
 _LEFT: Final = {
+    TaskKind.IMPORT: "WARC files that the import has taken by now stay in the collection.",
     TaskKind.QUEUE_IMPORT: "URLs that the import has added stay in the queues.",
     TaskKind.QUEUE_REBUILD: "A rebuild that had begun leaves no queues.",
 }

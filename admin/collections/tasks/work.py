@@ -1,7 +1,7 @@
 """This process carries out one task: `python -m admin.collections.tasks.work FOLDER`. The site's worker starts it.
 
 The process ends with its parent: it reads its standard input, which the parent keeps open, to the end. SIGTERM cancels
-the task, and nothing half-done stays.
+the task, and nothing half-done stays: the files that an import has taken by then are indexed, and are known to dedup.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from admin.collections.tasks.queue_work import QUEUE_PROBLEMS, export_queues, im
 from admin.collections.tasks.task_folder import PACKAGE_FILE, UPLOAD_FOLDER, TaskFolder, TaskKind, TaskOrder
 from admin.collections.transfer.importing import (
     Choices,
+    ImportedFile,
     Importer,
+    ImportItem,
     ImportOutcome,
     ImportProblem,
     KeptPages,
@@ -76,7 +78,8 @@ def main() -> int:
         TaskKind.QUEUE_REBUILD: rebuild_queues,
     }
     try:
-        folder.note("facts.json", works[order.kind](settings, folder, order, _noter(folder)))
+        facts = works[order.kind](settings, folder, order, _noter(folder))
+        folder.note("facts.json", facts)
     except KeyboardInterrupt:
         return INTERRUPTED
     except _PROBLEMS as error:
@@ -85,7 +88,7 @@ def main() -> int:
     except OSError as error:
         folder.note("facts.json", {"problem": f"a file can't be used: {error.strerror or error}"[:_LONGEST]})
         return JOB_FAILED
-    return 0
+    return JOB_FAILED if facts.get("problem") else 0
 
 
 def _package(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _Note) -> dict[str, Any]:
@@ -113,26 +116,21 @@ def _package(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _No
 
 def _import(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _Note) -> dict[str, Any]:
     wanted = find([folder.path / UPLOAD_FOLDER / order.conditions["file"]])
-    size = max(1, sum(each.size + _OF_EACH for each in wanted))
-    taken = 0
     with Captures(settings.database_url) as captures:
         importer = Importer(settings, order.collection, captures, Choices())
         check_space(settings, importer.space_needed(wanted))
-        done = []
         with closing(importer):
-            for each in wanted:
-
-                def copied(count: int, name: str = each.name) -> None:
-                    nonlocal taken
-                    taken += count
-                    note(name, min(taken, size), size)
-
-                done.append(importer.take(each, copied))
-                copied(_OF_EACH)
+            done, problem = _taken(importer, wanted, note)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what was taken is made whole, if the site waits for so long
         with Indexer("", captures, settings.home) as indexer:
             new = indexer.reconcile(order.collection)
         untold = _unknown_to_dedup(settings, order.collection, captures)
-        pages = sum(map(importer.keep_pages, packages_in(wanted, done)), KeptPages())
+        pages = KeptPages()
+        try:
+            for package in packages_in(wanted, done):
+                pages += importer.keep_pages(package)
+        except (PackageError, OSError) as error:
+            untold.append(f"not all lists of pages are kept ({error}); import the file again")
     refused = [each for each in done if each.outcome is ImportOutcome.REFUSED]
     said = [f"{Path(each.source).name}: {each.reason}" for each in refused]
     said += [f"{each.name}: {line}" for each in done for line in each.first_problems]
@@ -147,7 +145,35 @@ def _import(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _Not
         "page_lists": list(pages.lists),
         "missing": [line[:_LONGEST] for line in said[:_MOST_NAMED]],
         "missing_count": len(said),
+        "problem": problem,
     }
+
+
+def _taken(importer: Importer, wanted: list[ImportItem], note: _Note) -> tuple[list[ImportedFile], str]:
+    """Import the files. Return the results, and why the import ended early; empty when it did not.
+
+    Raises KeyboardInterrupt and OSError when the collection got no file until then.
+    """
+    size = max(1, sum(each.size + _OF_EACH for each in wanted))
+    taken = 0
+    done: list[ImportedFile] = []
+    try:
+        for each in wanted:
+
+            def copied(count: int, name: str = each.name) -> None:
+                nonlocal taken
+                taken += count
+                note(name, min(taken, size), size)
+
+            done.append(importer.take(each, copied))
+            copied(_OF_EACH)
+    except (KeyboardInterrupt, OSError) as error:
+        if not any(each.name for each in done):
+            raise
+        if isinstance(error, KeyboardInterrupt):
+            return done, "the import was interrupted"
+        return done, f"a file can't be used: {error.strerror or error}"[:_LONGEST]
+    return done, ""
 
 
 def _unknown_to_dedup(settings: Settings, collection: str, captures: Captures) -> list[str]:

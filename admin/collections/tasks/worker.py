@@ -60,9 +60,10 @@ class TaskWorker:
     """The worker runs in a thread for each lane between `start` and `stop`."""
 
     def __init__(self, settings: Settings, imported: _Imported = lambda *_: None) -> None:
-        """Start nothing yet. `imported` is called with the name, the order and the result of each import that is done.
+        """Start nothing yet.
 
-        It may be called twice for an import whose site ended in the meantime.
+        `imported` is called with the name, the order and the result of each import that has taken files. It may be
+        called twice for an import whose site ended in the meantime.
         """
         self._settings = settings
         self._imported = imported
@@ -152,7 +153,7 @@ class TaskWorker:
                 task.remove_drafts(keeps_input=True)
             else:
                 order = task.order()
-                if order is not None and order.kind is TaskKind.IMPORT and result.state is TaskState.DONE:
+                if order is not None and order.kind is TaskKind.IMPORT and result.facts:
                     self._imported(task.path.name, order, result)
                 task.end(result)
 
@@ -181,8 +182,9 @@ class TaskWorker:
         facts = task.facts()
         if state is TaskState.DONE and (process.returncode or not facts):
             why = f"its process ended with code {process.returncode}; the log of the site says more"
-            return TaskResult(TaskState.FAILED, now_micros(), str(facts.get("problem") or why), {})
-        return TaskResult(state, now_micros(), problem, facts if state is TaskState.DONE else {})
+            state, problem = TaskState.FAILED, str(facts.get("problem") or why)
+        stays = state is TaskState.DONE or "names" in facts  # files that an import has taken stay
+        return TaskResult(state, now_micros(), problem, facts if stays else {})
 
     @contextmanager
     def _home_lock(self, lane: _Lane) -> Iterator[bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -21,17 +23,20 @@ from support.processes.waiting import until
 from support.web.axe_pages import serious_on_pages
 from support.web.site_server import RunningSite, running_site, send_form
 
+from admin.collections.tasks import work
 from admin.collections.tasks.task_folder import (
     FOLDER,
     UPLOAD_FOLDER,
     TaskFolder,
     TaskKind,
     TaskOrder,
+    TaskState,
     new_draft,
     put_order,
     tasks_of,
 )
 from admin.collections.tasks.worker import TaskWorker
+from admin.collections.transfer.importing import ImportedFile, Importer
 from admin.jobs.runs import resume_or_create
 from admin.models.database import Database
 from admin.models.people_tables import AuditEntry, Role
@@ -328,6 +333,53 @@ def test_a_small_import_does_not_wait_for_a_large_one(
         done = small.result()
         assert done is not None
         assert done.facts["captures"] == 1
+
+
+@pytest.fixture
+def package_of_two(settings: Settings, tmp_path: Path) -> Path:
+    """A package of a WARC file, and of a second one that takes a moment."""
+    fill(settings)
+    path = tmp_path / "two.wacz"
+    with zipfile.ZipFile(path, "w") as package:
+        package.write(warc_of_another_home(tmp_path), "archive/first.warc.gz")
+        package.writestr("archive/second.warc", bytes(400_000_000), zipfile.ZIP_DEFLATED)
+        package.writestr("pages/pages.jsonl", '{"url":"http://example.org/from-elsewhere","ts":"2026"}\n')
+    return path
+
+
+def test_what_a_cancelled_import_has_taken_stays_and_is_named(settings: Settings, package_of_two: Path) -> None:
+    task = import_of(settings, package_of_two)
+    listed_as_session: list[str] = []
+    worker = TaskWorker(settings, lambda name, order, result: listed_as_session.append(name))
+    worker.start()
+    try:
+        until((settings.archive_dir(NAME) / "first.warc.gz").exists, what="the first file", within=100)
+        task.ask_to_cancel()
+        result = until(task.result, what="the end", within=100)
+    finally:
+        worker.stop()
+    assert (result.state, result.problem) == (TaskState.CANCELLED, "")
+    assert (result.facts["names"], result.facts["captures"], result.facts["pages"]) == (["first.warc.gz"], 1, 1)
+    assert listed_as_session == [task.id]
+
+
+def test_what_a_failed_import_has_taken_is_indexed(settings: Settings, package_of_two: Path) -> None:
+    task, handler = import_of(settings, package_of_two), signal.getsignal(signal.SIGTERM)
+    order, take, count = task.order(), Importer.take, itertools.count()
+    assert order is not None
+
+    def take_one(importer: Importer, *given: Any) -> ImportedFile:
+        if next(count):
+            raise OSError(28, "No space left on device")
+        return take(importer, *given)
+
+    try:
+        with patch.object(Importer, "take", take_one):
+            facts = work._import(settings, task, order, lambda *_: None)
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert facts["problem"] == "a file can't be used: No space left on device"
+    assert (facts["names"], facts["captures"], facts["pages"]) == (["first.warc.gz"], 1, 1)
 
 
 def test_work_on_the_queues_of_one_crawl_is_done_in_turn(settings: Settings, worker: Callable[[], TaskWorker]) -> None:
