@@ -15,6 +15,7 @@ from typing import Final
 from xml.parsers import expat
 
 from browsers.links.collector import LinkCollector
+from browsers.links.tags import MAX_NAME
 
 TYPES: Final = frozenset(("application/dash+xml", "video/vnd.mpeg.dash.mpd"))
 ROOT: Final = "mpd"
@@ -81,7 +82,7 @@ class _Reader:
         self.representations: list[_Representation] = []
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        local = name.rpartition(":")[2]
+        local = name.rpartition(":")[2][:MAX_NAME]
         href = attributes.get("xlink:href")
         if href and "resolve-to-zero" not in href:
             self._add(href, f"{local}/@xlink:href")

@@ -16,6 +16,8 @@ from typing import Final, NamedTuple
 MAX_ATTRIBUTES: Final = 500
 """Attributes of one tag that are read; no page needs as many."""
 _PARTS: Final = 2 * MAX_ATTRIBUTES
+MAX_NAME: Final = 80
+"""Longer names of elements and attributes are cut, since each link of a tag has both names in its context."""
 _TAG: Final = re.compile(
     r"<(?:([a-zA-Z][^\s/>]*+)"
     rf"((?:[^>=]++|=\s*+(?:\"[^\"]*+\"?|'[^']*+'?|[^\s>\"'][^\s>]*+)?){{0,{_PARTS}}}+)(>?)"
@@ -48,9 +50,9 @@ class Tag(NamedTuple):
     def attributes(self) -> dict[str, str]:
         """Return the values by name in lower case; the first of a name counts, and one without a value is empty."""
         attributes: dict[str, str] = {}
-        for name, double, single, bare in _ATTRIBUTE.findall(self.written):
-            value = double or single or bare
-            attributes.setdefault(name.lower(), _REFERENCE.sub(_character, value) if "&" in value else value)
+        for written, double, single, bare in _ATTRIBUTE.findall(self.written):
+            name, value = written[:MAX_NAME].lower(), double or single or bare
+            attributes.setdefault(name, _REFERENCE.sub(_character, value) if "&" in value else value)
         return attributes
 
 
@@ -69,7 +71,7 @@ def start_tags(text: str, *, is_xml: bool = False, conditional: bool = False) ->
             if begins is not None and begins.end() < position:
                 yield from start_tags(text[begins.end() : position])
             continue
-        name = found[1].lower()
+        name = found[1][:MAX_NAME].lower()
         is_closed = found[2].endswith("/")
         svg += name == "svg" and not is_closed
         content = ""

@@ -17,6 +17,7 @@ from browsers.links.documents import Links, links_of
 MANY = [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)]
 """Numbers of repetitions, from which the size of each input follows."""
 PAGE = "https://site.test/dir/page"
+LONGEST_CONTEXT = 200
 
 type Documents = Mapping[str, Callable[[int], str]]
 """Functions that make the documents for a number of repetitions.
@@ -61,6 +62,10 @@ XML: Final[Documents] = {
     "names and spaces": lambda _: f"<{'a' * 80}>{' ' * 200}x" * 50_000,
     "cdata": lambda many: "<a><![CDATA[" * (many // 3),
     "attributes": lambda many: "<a " + " ".join(f"b{n}='/x'" for n in range(many // 10)) + "/>",
+    "long names of elements": lambda many: (
+        f"<r><{'a' * many} {' '.join(f"b{n}='https://site.test/{n}'" for n in range(400))}/></r>"
+    ),
+    "long names of attributes": lambda many: f"<r><a b{'b' * many}='https://site.test/x'/></r>",
     "entities": lambda many: (
         "<!DOCTYPE a [" + "".join(f'<!ENTITY e{n} "&e{n - 1};&e{n - 1};">' for n in range(1, many // 200)) + "]><a/>"
     ),
@@ -93,6 +98,7 @@ DASH: Final[Documents] = {
     "segments below a long base": lambda many: (
         f"<MPD><BaseURL>{'b/' * 50_000}</BaseURL>" + "<SegmentURL media='a' index='b'/>" * (many // 2)
     ),
+    "long names": lambda many: f"<MPD><{'a' * many} xlink:href='b'/></MPD>",
     "bases below a long base": lambda many: (
         f"<MPD><BaseURL>{'b/' * 50_000}</BaseURL>" + "<Period><BaseURL>a/</BaseURL></Period>" * many
     ),
@@ -117,6 +123,12 @@ HTML: Final[Documents] = {
         f"<base href='/{'b/' * 30_000}'>" + f"<object codebase=. archive='{'a,' * 100}'>" * (many // 100)
     ),
     "codebases below a long base": lambda many: f"<base href='/{'b/' * 30_000}'>" + "<applet codebase=.>" * many,
+    "long names of elements": lambda many: (
+        f"<{'a' * many} {' '.join(f"data-b{n}='https://site.test/{n}'" for n in range(400))}>"
+    ),
+    "long names of attributes": lambda many: (
+        f"<b data-{'b' * many}='{' '.join(f'"https://site.test/{n}"' for n in range(900))}'>"
+    ),
     "metas": lambda many: "<meta property=og:url content=http://site.test/x>" * (many // 10),
 }
 
@@ -124,6 +136,7 @@ HTML: Final[Documents] = {
 def searched(body: str, content_type: str) -> Links:
     result = links_of(PAGE, 200, {"content-type": content_type}, body.encode())
     assert len(result.links) <= MAX_LINKS
+    assert all(len(link.context) <= LONGEST_CONTEXT for link in result.links)
     if content_type in ("text/html", "text/javascript"):
         assert sum(link.hop == "X" for link in result.links) <= MAX_GUESSES
     return result
