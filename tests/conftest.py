@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.terminal import TerminalReporter
+from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from support.processes import fork_server
@@ -29,6 +30,10 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Tests start many viewers; those that need the player fetch it once.
 os.environ.setdefault("GHOSTFLEET_VIEW__FETCH_PLAYER", "false")
+
+# A slow machine is no failure: clients of tests wait for an answer longer than the five seconds of httpx.
+for _phase in ("connect", "read", "write", "pool"):
+    setattr(DEFAULT_TIMEOUT_CONFIG, _phase, 60.0)
 
 # A slow machine is no failure: no example has a deadline, and examples may take long to make.
 for _name, _examples in (("quick", 25), ("slow", 100)):
