@@ -175,8 +175,8 @@ local function read_url(job, id)
 end
 
 -- Return the time from which a host may be visited (after its delay and its block), its current visits, its failures, the
--- end of its last lease, when its key got its expiry, and the end of its delay alone. A time of the last note after now shows that the clock was set
--- back. Then the delay and the lease begin again now.
+-- end of its last lease, when its key got its expiry, and the end of its delay alone. A time of the last note after now
+-- shows that the clock was set back. Then the delay and the lease begin again now.
 local function host_state(host)
   local found = call('HMGET', HOSTS .. host, 'd', 'b', 'n', 'f', 's', 'l', 'x')
   local due, leased = tonumber(found[1] or 0), tonumber(found[6] or 0)
