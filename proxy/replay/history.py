@@ -158,7 +158,7 @@ def _date_of(head: ResponseHead) -> bytes | None:
     value = head.get(b"last-modified")
     try:
         parsedate_to_datetime((value or b"").decode("ascii"))
-    except (ValueError, UnicodeDecodeError):
+    except (ValueError, OverflowError):
         return None
     return value
 

@@ -33,6 +33,7 @@ def answer(*lines: bytes, status: bytes = b"200 OK") -> ResponseHead:
         ((b"Last-Modified: " + DATE,), b"If-Modified-Since: " + DATE + b"\r\n"),
         ((b'ETag: "a"', b"Last-Modified: yesterday"), b'If-None-Match: "a"\r\n'),
         ((b"Last-Modified: yesterday",), None),
+        ((b"Last-Modified: Mon, 01 Jan 99999999999 00:00:00 GMT",), None),
         ((b"Last-Modified: " + DATE, b"Vary: Cookie"), None),
         ((b'ETag: "a"', b"Vary: *"), None),
         ((b'ETag: "a"', b"Content-Encoding: br"), None),
