@@ -116,7 +116,8 @@ class RemoteBrowser:
         self._told_tabs: list[dict[str, Any]] = []
         self._size = (*_DESKTOP, 1.0)
         self._is_phone = False
-        self._dialog: Dialog | None = None
+        self._dialogs: dict[_Tab, Dialog] = {}
+        """The open dialog of each tab. The person is asked for the oldest one."""
         self._chooser: FileChooser | None = None
         self._asked_login: tuple[_Tab, str] | None = None
         self._inputs: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue(_MOST_INPUTS)
@@ -173,8 +174,7 @@ class RemoteBrowser:
         self._do(self._picture())
         if self._autopilot is not None:
             self._tell_autopilot(())
-        if self._dialog is not None:
-            self._tell_dialog(self._dialog)
+        self._tell_dialog()
 
     def take(self, sent: Mapping[str, Any]) -> None:
         """Take what the person did. Moves of the mouse give way when too much waits; keys and buttons never do."""
@@ -235,7 +235,7 @@ class RemoteBrowser:
         devtools.on("Fetch.requestPaused", lambda paused: self._send(tab, "Fetch.continueRequest", paused))
         devtools.on("Fetch.authRequired", lambda asked: self._answer_login(tab, asked))
         devtools.on("Runtime.bindingCalled", self._password_field)
-        page.on("dialog", self._open_dialog)
+        page.on("dialog", lambda dialog: self._open_dialog(tab, dialog))
         page.on("filechooser", self._choose_files)
         page.on("download", lambda download: self._do(self._give(download)))
         page.on("close", lambda _: self._do(self._removed(tab)))
@@ -268,6 +268,7 @@ class RemoteBrowser:
     async def _removed(self, tab: _Tab) -> None:
         if tab in self._tabs:
             self._tabs.remove(tab)
+        self._end_dialog(tab)
         if not self._tabs and not self.is_over:
             await self._context.new_page()
         elif self._active is tab and self._tabs:
@@ -346,6 +347,8 @@ class RemoteBrowser:
                     await self._handle(sent)
             except (Error, TimeoutError) as error:
                 log.debug("an input was not taken: %s", error)
+            except Exception:  # pages give any values, and the inputs behind this one are taken
+                log.warning("an input of a capture session failed unexpectedly", exc_info=True)
 
     async def _handle(self, sent: Mapping[str, Any]) -> None:
         kind, tab = messages.text(sent.get("t"), 20), self._active
@@ -468,23 +471,36 @@ class RemoteBrowser:
 
     # ---- Dialogs, files, logins --------------------------------------------------------------------------------------
 
-    def _open_dialog(self, dialog: Dialog) -> None:
+    def _open_dialog(self, tab: _Tab, dialog: Dialog) -> None:
         if dialog.type == "beforeunload":
             self._do(dialog.accept())
             return
         if self._autopilot is not None and dialog.page == self._autopilot.page:
             return  # the autopilot answers
-        self._dialog = dialog
-        self._tell_dialog(dialog)
+        self._end_dialog(tab)
+        self._dialogs[tab] = dialog
+        if len(self._dialogs) == 1:
+            self._tell_dialog()
 
-    def _tell_dialog(self, dialog: Dialog) -> None:
-        facts = {"kind": dialog.type, "text": dialog.message[:10_000], "value": dialog.default_value[:10_000]}
-        self._tell(ScreenMessage.of_json({"t": "dialog", **facts}))
+    def _end_dialog(self, tab: _Tab) -> None:
+        """Forget the dialog of a tab, and ask the person for the next one when this one was asked for."""
+        was_first = next(iter(self._dialogs), None) is tab
+        self._dialogs.pop(tab, None)
+        if was_first:
+            self._tell_dialog()
+
+    def _tell_dialog(self) -> None:
+        """Ask the person for the oldest dialog, if there is one."""
+        dialog = next(iter(self._dialogs.values()), None)
+        if dialog is not None:
+            facts = {"kind": dialog.type, "text": dialog.message[:10_000], "value": dialog.default_value[:10_000]}
+            self._tell(ScreenMessage.of_json({"t": "dialog", **facts}))
 
     async def _answer_dialog(self, sent: Mapping[str, Any]) -> None:
-        dialog, self._dialog = self._dialog, None
-        if dialog is None:
+        tab, dialog = next(iter(self._dialogs.items()), (None, None))
+        if tab is None or dialog is None:
             return
+        self._end_dialog(tab)
         with suppress(Error):
             if sent.get("ok") is True:
                 await dialog.accept(messages.text(sent.get("text"), 10_000) if dialog.type == "prompt" else None)
@@ -593,7 +609,7 @@ class RemoteBrowser:
         """Tell titles and addresses that scripts change without a new document."""
         while not self.is_over:
             await asyncio.sleep(_TITLES_SECONDS)
-            if self._dialog is None:  # a page with a dialog does not answer
+            if not self._dialogs:  # a page with a dialog does not answer
                 await self._tabs_told()
 
     def _say(self, text: str) -> None:

@@ -24,7 +24,7 @@ def number(value: object, least: float, most: float) -> float:
     """Return the value between its bounds; the least one for what is no number."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return least
-    return min(max(float(value), least), most)
+    return float(min(max(value, least), most))
 
 
 def text(value: object, longest: int = _MOST_TEXT) -> str:
