@@ -232,14 +232,8 @@ class CaptureRecording:
 
     def _end_when_over(self, row: CaptureSession, transaction: Transaction) -> None:
         """End a session whose time is over, or in which nothing happens any more."""
-        if row.state is CaptureState.ENDING:
-            return
-        idle = transaction.settings.capture.idle_minutes
-        last = max(row.created, row.last_kept or 0)
-        if transaction.now >= row.expires:
-            self._end(row, "its time was over")
-        elif transaction.now - last >= idle * _MINUTE:
-            self._end(row, f"nothing was fetched for {idle:g} minutes (setting capture.idle_minutes)")
+        if row.state is not CaptureState.ENDING and (why := _why_over(row, transaction)):
+            self._end(row, why)
 
     def _end(self, row: CaptureSession, why: str) -> None:
         step(row, CaptureState.ENDING)
@@ -493,6 +487,38 @@ def check_free(database: Database, number: int) -> None:
             raise _taken(row)
 
 
+def end_left(database: Database, number: int) -> None:
+    """End a session that no process records now, if it is to end or its time is over. So it can be resumed.
+
+    Raises Taken for a session that another process records now.
+    """
+    check_free(database, number)
+    with database.transaction(RECORDER) as transaction:
+        row = transaction.session.get_one(CaptureSession, number)
+        is_left = row.state is CaptureState.ENDING or bool(_why_over(row, transaction))
+        if row.state is not CaptureState.ENDED and is_left:
+            row.worker, row.heard = "", None
+            _end_now(row, transaction)
+
+
+def _why_over(row: CaptureSession, transaction: Transaction) -> str:
+    """Return why a session may not go on: its time is over, or nothing happens any more; empty when it may."""
+    idle = transaction.settings.capture.idle_minutes
+    if transaction.now >= row.expires:
+        return "its time was over"
+    if transaction.now - max(row.created, row.last_kept or 0) >= idle * _MINUTE:
+        return f"nothing was fetched for {idle:g} minutes (setting capture.idle_minutes)"
+    return ""
+
+
+def _end_now(row: CaptureSession, transaction: Transaction) -> None:
+    if row.state in (CaptureState.OPEN, CaptureState.PAUSED):
+        step(row, CaptureState.ENDING)
+    if row.state is CaptureState.ENDING:
+        step(row, CaptureState.ENDED)
+        row.ended = transaction.now
+
+
 def _taken(row: CaptureSession) -> Taken:
     return Taken(f"capture session {row.id} is recorded by another process; end it there first")
 
@@ -521,10 +547,6 @@ def end_closed(database: Database, number: int, trouble: str) -> None:
     """Note that a session whose WARC files are closed has ended; `trouble` says why it ended early."""
     with database.transaction(RECORDER) as transaction:
         row = transaction.session.get_one(CaptureSession, number)
-        if row.state in (CaptureState.OPEN, CaptureState.PAUSED):
-            step(row, CaptureState.ENDING)
-        if row.state is CaptureState.ENDING:
-            step(row, CaptureState.ENDED)
-            row.ended = transaction.now
+        _end_now(row, transaction)
         if trouble:
             row.error = f"The session was ended: {trouble}"

@@ -105,6 +105,7 @@ def record(
     """
     from contextlib import closing
 
+    from admin.capture_sessions.recording import Taken
     from admin.models.database import open_database
     from admin.models.errors import UseCaseError
 
@@ -118,7 +119,7 @@ def record(
             kind = _ChromiumWindow if browser == "chromium" else _FirefoxWindow
             window = kind(settings, database, number, executable, is_visible=not headless, port=debugging_port)
             return window.run(url or "about:blank", as_json=as_json, login=save_login)
-    except UseCaseError as error:
+    except (UseCaseError, Taken) as error:
         raise InputError(str(error)) from error
 
 
@@ -196,7 +197,7 @@ class _Window(ABC):
                         recording.close()
             except Taken as error:
                 if browser is None:
-                    raise InputError(str(error)) from error
+                    raise
                 trouble = str(error)
             except (ProxyMissing, StartInterrupted, FolderRemoved) as error:
                 trouble = str(error)
@@ -213,8 +214,12 @@ class _Window(ABC):
     def _open(
         self, proxy: RunningProxy, recording: CaptureRecording, url: str, *, as_json: bool
     ) -> subprocess.Popen[bytes]:
+        from admin.capture_sessions.recording import Taken
+
         address = recording.address_of(self._number)
-        assert address is not None
+        if address is None:
+            found = self._view()
+            raise Taken(f"no window was opened: capture session {found.id} is {found.state}. {found.error}".strip())
         profile = self._profile()
         flags = self._prepare(profile, address, proxy.addresses.proxy)
         process = self._launch([*flags, url], recording)
@@ -422,26 +427,30 @@ def profile_folder(settings: Settings, number: int) -> Path:
 def _session(
     database: Database, collection: str, title: str, resume: int | None, *, keep_secrets: bool, no_cookies: bool
 ) -> int:
-    """Make a session, or open an ended one again; return its number. Raises UseCaseError and InputError."""
+    """Make a session, or open an ended one again; return its number. Raises UseCaseError, Taken and InputError."""
     from admin.capture_sessions import sessions
+    from admin.capture_sessions.recording import end_left
     from admin.capture_sessions.sessions import NewCaptureSession
     from admin.models.capture_tables import CaptureDoor, CaptureState
     from admin.models.transaction import COMMAND_LINE
 
-    with database.transaction(COMMAND_LINE) as transaction:
-        if resume is None:
-            given = NewCaptureSession(
-                collection=collection, title=title, keeps_secrets=keep_secrets, keeps_cookies=not no_cookies
-            )
+    if resume is None:
+        given = NewCaptureSession(
+            collection=collection, title=title, keeps_secrets=keep_secrets, keeps_cookies=not no_cookies
+        )
+        with database.transaction(COMMAND_LINE) as transaction:
             return sessions.start(transaction, given, door=CaptureDoor.WINDOW).id
-        found = sessions.show(transaction, resume)
-        if found.collection != collection:
-            raise InputError(f"--resume {resume}: that session records into {found.collection}, not into {collection}")
-        if found.door is not CaptureDoor.WINDOW:
-            raise InputError(f"--resume {resume}: that session is not one of a window; use the admin site")
-        if found.state is CaptureState.ENDED:
+    with database.reading(COMMAND_LINE) as reading:
+        found = sessions.show(reading, resume)
+    if found.collection != collection:
+        raise InputError(f"--resume {resume}: that session records into {found.collection}, not into {collection}")
+    if found.door is not CaptureDoor.WINDOW:
+        raise InputError(f"--resume {resume}: that session is not one of a window; use the admin site")
+    end_left(database, resume)
+    with database.transaction(COMMAND_LINE) as transaction:
+        if sessions.show(transaction, resume).state is CaptureState.ENDED:
             sessions.resume(transaction, resume)
-        return resume
+    return resume
 
 
 def _executable(settings: Settings, browser: Literal["chromium", "firefox"], *, is_visible: bool) -> Path:

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -20,7 +21,12 @@ from support.origins.login_site import PASSWORD, USER, LoginSite
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 
+from admin.capture_sessions import sessions
 from admin.capture_sessions.page_facts import picture_of, urls_with_picture
+from admin.capture_sessions.sessions import NewCaptureSession
+from admin.models.capture_tables import CaptureDoor, CaptureState
+from admin.models.database import open_database
+from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import load
 from bench.process import our_command, source_environment
 from browsers.logins.profile_store import ProfileStore
@@ -121,6 +127,40 @@ setInterval(() => {
   fetch('/told?' + encodeURIComponent(JSON.stringify([navigator.webdriver, seen, read])));
 }, 500);
 </script>"""
+
+
+@pytest.mark.parametrize(
+    "left",
+    [{"expires": 1}, {"created": 1}, {"state": CaptureState.ENDING}],
+    ids=["expired", "idle", "ending"],
+)
+def test_a_session_that_is_over_goes_on_in_a_new_window(home: Path, left: dict[str, Any]) -> None:
+    """Its command was killed, and nothing has ended it since."""
+    with closing(open_database(load({"home": str(home)}, environment={}))) as database:
+        with database.transaction(COMMAND_LINE) as transaction:
+            given = NewCaptureSession(collection="hand")
+            number = sessions.start(transaction, given, door=CaptureDoor.WINDOW).id
+            row = sessions.find(transaction, number)
+            row.worker, row.heard = "elsewhere:1:x", 1
+            for name, value in left.items():
+                setattr(row, name, value)
+        with recording(home, "--resume", str(number)) as (process, ready, _):
+            assert (ready["recording"], ready["session"]) == (True, number)
+            process.send_signal(signal.SIGINT)
+            assert ended(process)["error"] == ""
+
+
+def test_a_session_that_the_proxy_refuses_opens_no_window(home: Path) -> None:
+    opened = open_database(load({"home": str(home)}, environment={}))
+    with closing(opened) as database, database.transaction(COMMAND_LINE) as transaction:
+        number = sessions.start(transaction, NewCaptureSession(collection="hand"), door=CaptureDoor.WINDOW).id
+        sessions.find(transaction, number).proxy_session = "no id"
+    command = our_command("record", "hand", "--resume", str(number), "--headless", "--home", str(home))
+    done = subprocess.run(command, env=source_environment(), capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 2, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if "no window was opened" in line]
+    assert f"capture session {number} is ended. The session was ended: the recording proxy refused it" in line
+    assert "Traceback" not in done.stderr
 
 
 def test_pictures_are_taken_unseen_and_the_login_is_saved(home: Path) -> None:
