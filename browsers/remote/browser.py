@@ -32,6 +32,7 @@ from playwright.async_api import (
 from archive.dates import Micros
 from browsers.behaviors.outcomes import BehaviorOutcome
 from browsers.behaviors.page_tools import observer
+from browsers.engines.chromium.devtools.http_login import AskedRequests
 from browsers.engines.chromium.flags import recorded_window_flags
 from browsers.engines.chromium.profile_folder import prepare_window_profile
 from browsers.logins.browser_profile import BrowserProfile
@@ -94,6 +95,8 @@ class _Tab:
     devtools: CDPSession
     login: dict[str, str] = field(default_factory=dict)
     """User and password for the origin that asked for them."""
+    asked: AskedRequests = field(default_factory=AskedRequests)
+    """The requests that got the user and the password."""
 
 
 class RemoteBrowser:
@@ -563,17 +566,15 @@ class RemoteBrowser:
             "user": messages.text(sent.get("user"), 1_000),
             "password": messages.text(sent.get("password"), 1_000),
         }
+        tab.asked = AskedRequests()
         wanted = {"patterns": [{"urlPattern": f"{origin}/*"}], "handleAuthRequests": True}
         await tab.devtools.send("Fetch.enable", wanted)
         self._send(tab, "Page.reload", {})
 
     def _answer_login(self, tab: _Tab, asked: Mapping[str, Any]) -> None:
-        is_ours = asked["authChallenge"].get("origin") == tab.login.get("origin")
         answer = {"response": "CancelAuth"}
-        if is_ours and not tab.login.get("was sent"):
-            answer = {
-                "response": "ProvideCredentials", "username": tab.login["user"], "password": tab.login["password"]
-            }  # fmt: skip
+        if asked["authChallenge"].get("origin") == tab.login.get("origin"):
+            answer = tab.asked.answer(asked["requestId"], tab.login["user"], tab.login["password"])
         given = {"requestId": asked["requestId"], "authChallengeResponse": answer}
         self._do(tab.devtools.send("Fetch.continueWithAuth", given))
 

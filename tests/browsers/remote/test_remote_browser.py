@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -154,3 +155,18 @@ def test_an_input_that_fails_in_any_way_ends_no_other(person: Person, origin: Ra
     person.do(t="go", url=origin.url("/next"))
 
     person.sees("next")
+
+
+def test_a_wrong_password_is_sent_once_and_the_person_is_asked_again(person: Person, origin: RawOrigin) -> None:
+    challenge = 'WWW-Authenticate: Basic realm="inside"\r\n'
+    origin.script("/inside", page("no", status="401 Unauthorized", headers=challenge))
+    person.do(t="go", url=origin.url("/inside"))
+    until(
+        lambda: [tab["url"] for tab in person.tabs()] == ["chrome-error://chromewebdata/"],
+        what="the browser's own page",
+    )
+    person.do(t="login", user="newt", password="wrong")
+    until(lambda: len(person.told("login")) == 2, what="the second question")
+
+    wrong = b"Authorization: Basic " + base64.b64encode(b"newt:wrong")
+    assert len([visit for visit in origin.asked("/inside") if wrong in visit.received]) == 1

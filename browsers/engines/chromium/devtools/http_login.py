@@ -16,6 +16,20 @@ _MOST_ASKED: Final = 1000
 """The number of requests that are remembered, so that wrong credentials are sent once for each."""
 
 
+class AskedRequests:
+    """The requests that got the credentials of one login. A request that asks again has wrong ones."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+
+    def answer(self, request: str, user: str, password: str) -> dict[str, str]:
+        """Return the answer for the request: the credentials once, and none after that."""
+        if request in self._ids or len(self._ids) >= _MOST_ASKED:
+            return {"response": "CancelAuth"}
+        self._ids.add(request)
+        return {"response": "ProvideCredentials", "username": user, "password": password}
+
+
 class HttpLoginAnswers:
     """A handler of the Fetch events of all sessions of one window."""
 
@@ -23,7 +37,7 @@ class HttpLoginAnswers:
         self.scheme = ""
         """The scheme by which the origin asked for credentials."""
         self._login = login
-        self._asked: dict[str, None] = {}
+        self._asked = AskedRequests()
 
     def prepare(self, session: DevToolsSession) -> None:
         """Let the session report the requests that may need an answer."""
@@ -59,7 +73,4 @@ class HttpLoginAnswers:
         if not login.is_for_realm(str(challenge.get("realm", ""))):
             return {"response": "CancelAuth"}
         self.scheme = challenge["scheme"].lower()
-        if request in self._asked or len(self._asked) >= _MOST_ASKED:
-            return {"response": "CancelAuth"}
-        self._asked[request] = None
-        return {"response": "ProvideCredentials", "username": login.user, "password": login.password}
+        return self._asked.answer(request, login.user, login.password)
