@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from redis import Redis, RedisError
 from support.browsers.garden_crawl import COLLECTION, QUICK, fetched
 from support.processes.machine_needs import redis_server
 from support.processes.waiting import until
@@ -31,6 +32,7 @@ from support.stores.redis_cluster import RedisCluster
 from archive.warc.upkeep.check import check
 from bench.crawls.crawl_site import DOMAIN, CrawlSite, SiteProcess, SiteVisit, read_visits
 from bench.process import our_command, source_environment, tree
+from frontier.private_redis.socket_path import socket_path
 
 ADDRESS: Final = "127.0.0.83"
 DELAY: Final = 0.3
@@ -160,6 +162,8 @@ def _crawl(
                 until(lambda at=at: _requests(visits) >= at or crawl.poll() is not None, what="requests", within=900)  # type: ignore[misc]
                 if crawl.poll() is not None:
                     break
+                if settings is None:
+                    until(lambda: not _is_at_risk(home) or crawl.poll() is not None, what="pages that lost a worker")
                 if victim == SERVER and kill_server is not None:
                     kill_server(home.parent / "said")
                     done.append(Kill(victim, _requests(visits)))
@@ -209,6 +213,17 @@ def _site(pages: int, hosts: int, visits: Path) -> Iterator[SiteProcess]:
         yield server
     finally:
         server.close()
+
+
+def _is_at_risk(home: Path) -> bool:
+    """Whether a page is in progress that has lost a worker. With a second one, the crawl would give the page up."""
+    with suppress(RedisError), Redis.from_url(f"unix://{socket_path(home / 'redis')}") as client:
+        for leases in client.scan_iter("gf:*:leases"):
+            ids = client.zrange(leases, 0, -1)
+            lost = [b"l:" + each for each in ids]
+            if lost and any(client.hmget(leases.removesuffix(b"leases") + b"tries", lost)):
+                return True
+    return False
 
 
 def _requests(visits: Path) -> int:
