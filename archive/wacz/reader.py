@@ -39,7 +39,7 @@ _LONGEST: Final = 65_536
 _SHA256: Final = re.compile(r"sha256:([0-9a-fA-F]{64})")
 _MULTI: Final = "multi-wacz-package"
 _METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Of other methods, `zipfile` unpacks as much at once as the bytes give, whatever length is asked for."""
+"""Methods for which `zipfile` bounds what it unpacks at once. For others, the packed bytes alone decide how much."""
 
 
 type Report = Callable[[str], object]

@@ -216,7 +216,7 @@ def _site(pages: int, hosts: int, visits: Path) -> Iterator[SiteProcess]:
 
 
 def _is_at_risk(home: Path) -> bool:
-    """Whether a page is in progress that has lost a worker. With a second one, the crawl would give the page up."""
+    """Return whether a page is in progress that has lost a worker. With a second one, the crawl gives the page up."""
     with suppress(RedisError), Redis.from_url(f"unix://{socket_path(home / 'redis')}") as client:
         for leases in client.scan_iter("gf:*:leases"):
             ids = client.zrange(leases, 0, -1)
