@@ -77,7 +77,7 @@ class BoundedConnection(H11Protocol):
         """Note that the client does not read."""
         super().pause_writing()
         self.stalled_since = self.loop.time()
-        self._stall_ends = self.loop.call_later(READING_SECONDS, self.give_up)
+        self._wait_for_reader()
         self._bound("stalled_since", MOST_STALLED)
 
     def resume_writing(self) -> None:
@@ -118,6 +118,19 @@ class BoundedConnection(H11Protocol):
         self.waiting_since, self._drained = None, 0
         if self._turn_ends is not None:
             self._turn_ends.cancel()
+
+    def _wait_for_reader(self) -> None:
+        self._stall_ends = self.loop.call_later(READING_SECONDS, self._look_at_reader, self._unsent())
+
+    def _look_at_reader(self, unsent: int) -> None:
+        """Go on waiting for a client that has read some of the `unsent` bytes; break the connection otherwise."""
+        if self._unsent() < unsent:
+            self._wait_for_reader()
+        else:
+            self.give_up()
+
+    def _unsent(self) -> int:
+        return self.transport.get_write_buffer_size()
 
     def _stop_stalling(self) -> None:
         self.stalled_since = None

@@ -46,7 +46,8 @@ class WsgiThreads(WSGIMiddleware):
             return
         is_arriving = isinstance(getattr(scope.get(RECEIVED), "raw", None), ArrivingBody)
         turns = _Turns(1) if is_arriving else self._turns
-        responder = _Responder(self.app, self._uploads if is_arriving else self.executor, turns, receive)
+        executor = self._uploads if is_arriving else self.executor
+        responder = _Responder(self.app, executor, turns, None if is_arriving else receive)
         async with turns.taken():
             await responder(scope, receive, send)
 
@@ -85,7 +86,7 @@ class _Responder(WSGIResponder):
     """
 
     def __init__(self, app: Any, executor: Executor, turns: _Turns, receive: Any) -> None:
-        """Make the object for one request."""
+        """Make the object for one request. `receive` is None when the application reads the body by it."""
         super().__init__(app, executor, _PIECES_AHEAD)  # type: ignore[arg-type]
         self._turns = turns
         self._receive = receive
@@ -128,12 +129,18 @@ class _Responder(WSGIResponder):
         if not self.send_queue.full():
             await self.send_queue.put(messages)
             return
-        if self._leaving is None:
-            self._leaving = self.loop.create_task(self._receive())
+        if self._leaving is None and self._receive is not None:
+            self._leaving = self.loop.create_task(_left(self._receive))
         async with self._turns.given_up():
             await self.send_queue.put(messages)
-        if self._leaving.done():
+        if self._leaving is not None and self._leaving.done():
             raise _ClientLeft
+
+
+async def _left(receive: Any) -> None:
+    """Return when the client has left. The end of the request's body, and a body that nobody reads, may come before."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _with_received_body(application: Application) -> Application:
