@@ -388,9 +388,12 @@ def revisits(pages: int, days: float, as_data: bool) -> None:
 def soak_command(seconds: float, every: float, scheme: str, connections: int) -> None:
     """Load our proxy for a long time and report whether its memory and file descriptors grow."""
     found = soak.soak(seconds, every, scheme, connections, lambda sample: click.echo(str(sample)))
+    click.echo(f"{found.acknowledged:,} requests were answered, {found.errors:,} failed.")
+    if found.problem:
+        raise click.ClickException(found.problem)
     click.echo(
-        f"{found.acknowledged:,} requests were answered, {found.errors:,} failed. Growth in the second half: "
-        f"{found.mb_per_hour:+.1f} MB and {found.descriptors_per_hour:+.1f} descriptors per hour."
+        f"Growth in the second half: {found.mb_per_hour:+.1f} MB and {found.descriptors_per_hour:+.1f} descriptors "
+        "per hour."
     )
     if not found.is_flat or found.errors:
         raise click.ClickException(

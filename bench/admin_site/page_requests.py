@@ -8,7 +8,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +23,11 @@ from admin.models.errors import UseCaseError
 from admin.models.harvest_tables import Channel, Harvest
 from admin.models.job_tables import HarvestJob, JobStatus
 from admin.models.people_tables import User
-from admin.models.transaction import COMMAND_LINE
+from admin.models.recent_readings import RecentReadings
+from admin.models.transaction import COMMAND_LINE, Actor, Transaction
 from admin.people.invitations import first_invitation, reset_password
 from admin.site.assembly import make_server
+from admin.web import application
 from archive.settings.load import load
 from bench.admin_site.filled_database import SNAPSHOTS
 from bench.process import resource_usage
@@ -66,8 +68,8 @@ class PageTimes:
 
     @property
     def is_slow(self) -> bool:
-        """Return whether the page misses the target."""
-        return self.has_target and (self.p95_ms >= TARGET_MS or self.errors > 0)
+        """Return whether requests failed, or the page misses the target."""
+        return self.errors > 0 or (self.has_target and self.p95_ms >= TARGET_MS)
 
 
 def measure_pages(
@@ -86,10 +88,10 @@ def measure_pages(
     with served(url, home) as (address, server):
         cookies = logged_in(address, link.token)
         for kind in kinds:
-            _ask(address, cookies, kind.paths[:2], 2, 1)  # so that code and connections are there
+            request_pages(address, cookies, kind.paths[:2], 2, 1)  # so that code and connections are there
             for concurrency in concurrencies:
                 before = _cpu_seconds(server)
-                times, errors = _ask(address, cookies, kind.paths, requests, concurrency)
+                times, errors = request_pages(address, cookies, kind.paths, requests, concurrency)
                 after = _cpu_seconds(server)
                 times.sort()
                 yield PageTimes(
@@ -185,7 +187,7 @@ def page_kinds(database: Database) -> list[PageKind]:
 _ALSO_BY_API: Final = ("first", "deep", "FAILED", "channel", "domain", "harvester")
 
 
-def _ask(
+def request_pages(
     address: str, cookies: Mapping[str, str], paths: Sequence[str], requests: int, concurrency: int
 ) -> tuple[list[float], int]:
     """Return the seconds of each request, and how many failed."""
@@ -203,11 +205,14 @@ def _ask(
                 if turn is None:
                     return
                 begun = time.perf_counter()
-                answer = client.get(paths[turn % len(paths)])
+                try:
+                    is_answered = client.get(paths[turn % len(paths)]).status_code == 200
+                except httpx.HTTPError:
+                    is_answered = False
                 seconds = time.perf_counter() - begun
                 with lock:
                     times.append(seconds)
-                    errors += answer.status_code != 200
+                    errors += not is_answered
 
     threads = [threading.Thread(target=work) for _ in range(concurrency)]
     for thread in threads:
@@ -242,7 +247,17 @@ def served(url: str, home: Path) -> Iterator[tuple[str, int]]:
         process.join()
 
 
+class _UnkeptReadings(RecentReadings):
+    """Readings are not kept, since the bench asks for the same path many times in a row: each request costs its own."""
+
+    def read[T](self, actor: Actor, name: str, use_case: Callable[[Transaction], T], *arguments: Hashable) -> T:
+        """Return what the use case returns now."""
+        with self._database.reading(actor) as transaction:
+            return use_case(transaction)
+
+
 def _serve(url: str, home: str, listener: socket.socket) -> None:
+    application.RecentReadings = _UnkeptReadings  # type: ignore[attr-defined]
     settings = load({"home": home}, environment={})
     settings.home.mkdir(parents=True, exist_ok=True)
     make_server(Database(url, settings=settings), settings).run([listener])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import tempfile
@@ -66,7 +67,7 @@ class CrawlRound:
     kept: int
     """Pages whose bytes are in a WARC file."""
     seconds: float
-    """Time from the start of the command to its end."""
+    """Time from the start of the command until all processes have ended and the WARC files are durable."""
     first_seconds: float
     """Time from the start of the command until the site got the first request for a page."""
     crawling_seconds: float
@@ -143,7 +144,7 @@ def lines(found: Sequence[CrawlRound]) -> Iterator[str]:
 
 
 class Crawling(Protocol):
-    """A crawl that runs has processes, of which one ends with the crawl."""
+    """A crawl that runs has processes, and ends when all its records are in files."""
 
     log: Path
     """The end of this file is shown when the crawl fails."""
@@ -216,6 +217,7 @@ def _measure(crawler: str, plan: CrawlPlan, profiler: Path | None) -> CrawlRound
         profile = _Profile(profiler, profiles) if profiler and crawler == OURS else None
         try:
             usage = _followed(crawling, str(folder), profile)
+            _sync(crawling.warcs)
             seconds = time.monotonic() - began
         finally:
             crawling.close()
@@ -230,6 +232,14 @@ def _measure(crawler: str, plan: CrawlPlan, profiler: Path | None) -> CrawlRound
         server.close()
         for each in (folder, profiles):
             shutil.rmtree(each, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Make the files in a folder durable. Those of our own crawl are durable already."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
 
 
 def _round(

@@ -20,6 +20,10 @@ _TWICE: Final = ("disk-full", "fsync-error", "power-loss")
 """Kinds that need a disk of their own. They come twice in a row, since making the disk costs the most time."""
 
 
+class FaultUnavailable(Exception):
+    """A kind of fault that was asked for by its name can't be made here. The message gives the reason."""
+
+
 @dataclass(frozen=True, slots=True)
 class Campaign:
     """A campaign has a number of rounds and a seed. `only` are the kinds of faults in their order; empty is all kinds
@@ -51,7 +55,7 @@ class Campaign:
 
     def run(self, tell: Callable[[str], None]) -> Iterator[Episode]:
         """Yield the result of each episode. `tell` receives messages about the progress and about faults that are left
-        out.
+        out. Raises FaultUnavailable when one of `only` had to be left out.
         """
         without = self._unavailable(tell)
         for seed, kinds in self.homes(without):
@@ -68,6 +72,8 @@ class Campaign:
             for place in sorted(places):
                 if why := problem or unavailable(place, Path(folder)):
                     names = [name for name, kind in KINDS.items() if kind.where == place]
+                    if named := [name for name in names if name in self.only]:
+                        raise FaultUnavailable(f"{', '.join(named)}: the disk can't be made here: {why}")
                     missing |= set(names)
                     tell(f"{', '.join(names)}: left out, since their disk can't be made here: {why}")
         return missing

@@ -11,7 +11,7 @@ from typing import Final
 import click
 from rich.console import Console
 
-from bench.faults.campaign import Campaign
+from bench.faults.campaign import Campaign, FaultUnavailable
 from bench.faults.episode import Episode
 from bench.faults.kinds import KINDS
 from bench.faults.report import as_json, broken, table
@@ -59,7 +59,7 @@ def faults(
 
     Processes are killed, Redis hangs, disks are full, fail or lose power, and origins and clients reset connections.
     After a few faults, all WARC files, indexes and logs are checked. Without root, faults that need a disk of their own
-    are left out.
+    are left out; the command fails when --only names one of them.
     """
     chosen = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     settings = {"proxy.deliver": deliver} if deliver else {}
@@ -72,6 +72,8 @@ def faults(
             file.write_text(as_json(played, chosen), "utf-8")
             for violation in episode.violations:
                 click.echo(f"  {violation.invariant}: {violation.message}", err=True)
+    except FaultUnavailable as error:
+        raise click.ClickException(str(error)) from None
     finally:  # an interrupted campaign prints its results, too
         _tell(played, chosen, file, as_data=as_data)
     if any(episode.violations for episode in played):

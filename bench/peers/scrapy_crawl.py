@@ -5,6 +5,7 @@ scrapy visits one page of a host at a time, as our crawl does. It keeps its queu
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +28,7 @@ def prepare() -> None:
 
 
 class ScrapyCrawl:
-    """A crawl has two processes: the proxy, and scrapy, which ends after the last page."""
+    """A crawl has two processes: scrapy, which ends after the last page, and the proxy, which ends after scrapy."""
 
     def __init__(self, folder: Path, seeds: Path, workers: int, *, address: str, domain: str) -> None:
         """Start the proxy, and then scrapy. `address` is that of all names below `domain`."""
@@ -50,8 +51,9 @@ class ScrapyCrawl:
         spider = [str(install(NAME, *SCRAPY) / "python"), "-P", str(_SPIDER)]
         with self.log.open("wb") as log:
             self._crawl = subprocess.Popen(
-                [*spider, f"http://127.0.0.1:{port}", str(workers), str(seeds)],
+                [*spider, str(workers), str(seeds)],
                 cwd=folder,
+                env={**os.environ, "http_proxy": f"http://127.0.0.1:{port}", "no_proxy": ""},
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
@@ -63,14 +65,19 @@ class ScrapyCrawl:
         return {self._proxy.pid: "warcprox", self._crawl.pid: NAME}
 
     def poll(self) -> int | None:
-        """Return the exit code of scrapy; None while it runs."""
-        return self._crawl.poll()
+        """Return the exit code of scrapy; None until the proxy has ended, too."""
+        return None if self._proxy.poll() is None else self._crawl.poll()
 
     def wait(self, seconds: float) -> None:
-        """Wait so long for the end of scrapy. Raises subprocess.TimeoutExpired."""
+        """Wait so long for the end of scrapy, end the proxy, and wait so long for its end, since it still writes.
+
+        Raises subprocess.TimeoutExpired.
+        """
         self._crawl.wait(seconds)
+        self._proxy.terminate()
+        self._proxy.wait(seconds)
 
     def close(self) -> None:
-        """End both processes. Afterwards all records are in the files."""
+        """End both processes."""
         stop(self._crawl)
         stop(self._proxy)

@@ -1,7 +1,8 @@
 """scrapy's own Python runs this program: a spider that follows all links within the hosts of its seeds.
 
-The arguments are the proxy's URL, the number of requests at once, and a file with the seeds. The bench has a module
-`scrapy_crawl`, and this program imports no module of the bench.
+The arguments are the number of requests at once, and a file with the seeds. The variable `http_proxy` names the proxy,
+through which scrapy asks for robots.txt, too. The bench has a module `scrapy_crawl`, and this program imports no module
+of the bench.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from urllib.parse import urlsplit
 
 
 def main() -> None:
-    """Crawl the sites of the seeds through the proxy."""
+    """Crawl the sites of the seeds."""
     import scrapy  # type: ignore[import-not-found]
     from scrapy.crawler import CrawlerProcess  # type: ignore[import-not-found]
     from scrapy.linkextractors import LinkExtractor  # type: ignore[import-not-found]
 
-    proxy, at_once, seeds_file = sys.argv[1:]
+    at_once, seeds_file = sys.argv[1:]
     seeds = Path(seeds_file).read_text("utf-8").split()
     extractor = LinkExtractor(allow_domains=[urlsplit(seed).netloc for seed in seeds])
 
@@ -29,12 +30,12 @@ def main() -> None:
         async def start(self):  # type: ignore[no-untyped-def]
             """Yield the seeds."""
             for seed in seeds:
-                yield scrapy.Request(seed, meta={"proxy": proxy})
+                yield scrapy.Request(seed)
 
         def parse(self, response):  # type: ignore[no-untyped-def]
             """Yield the links of a page."""
             for link in extractor.extract_links(response):
-                yield scrapy.Request(link.url, meta={"proxy": proxy})
+                yield scrapy.Request(link.url)
 
     process = CrawlerProcess(
         {

@@ -7,8 +7,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import linear_regression
 from typing import Final
 
 from bench.peers import PeerSetup, RunningPeer
@@ -22,15 +25,18 @@ FLAT_MB_PER_HOUR: Final = 20.0
 """Growth of resident memory that counts as none. A leak of 100 bytes per exchange is more, at 100 exchanges a second.
 """
 FLAT_DESCRIPTORS_PER_HOUR: Final = 10.0
+LEAST_SAMPLES: Final = 3
+"""The growth is that between samples of the second half, which has two of three samples."""
 _PAGE_BYTES: Final = 4096
 _TITLE: Final = b"ghostfleet: proxy"
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample of the recording processes after `seconds` of load has their memory and descriptors."""
+    """A sample of the recording processes after `seconds` of load has their ids, memory and descriptors."""
 
     seconds: float
+    pids: frozenset[int]
     resident_bytes: int
     descriptors: int
 
@@ -47,14 +53,26 @@ class SoakResult:
     errors: int
 
     @property
+    def problem(self) -> str:
+        """Return why the samples don't tell the growth, in one line; an empty text when they do."""
+        if len(self.samples) < LEAST_SAMPLES:
+            return (
+                f"samples taken: {len(self.samples)}; the growth needs {LEAST_SAMPLES} of them: "
+                "give a longer time with --seconds, or a shorter one with --every"
+            )
+        if len({one.pids for one in self.samples}) > 1 or not self.samples[0].pids:
+            return "a recording process ended during the load, so that the growth is unknown"
+        return ""
+
+    @property
     def mb_per_hour(self) -> float:
         """Return the growth of memory in the second half of the time."""
-        return _slope([(one.seconds, one.resident_bytes / 1e6) for one in self._later]) * 3600
+        return self._per_hour([one.resident_bytes / 1e6 for one in self._later])
 
     @property
     def descriptors_per_hour(self) -> float:
         """Return the growth of descriptors in the second half of the time."""
-        return _slope([(one.seconds, float(one.descriptors)) for one in self._later]) * 3600
+        return self._per_hour([one.descriptors for one in self._later])
 
     @property
     def is_flat(self) -> bool:
@@ -64,6 +82,9 @@ class SoakResult:
     @property
     def _later(self) -> Sequence[Sample]:
         return self.samples[len(self.samples) // 2 :]
+
+    def _per_hour(self, values: Sequence[float]) -> float:
+        return linear_regression([one.seconds for one in self._later], values).slope * 3600
 
 
 def soak(seconds: float, every: float, scheme: str, connections: int, tell: Callable[[Sample], None]) -> SoakResult:
@@ -107,29 +128,25 @@ def _watched(
             samples.append(_sample(started, time.monotonic() - began))
             tell(samples[-1])
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        result = load.run(order)
-    finally:
-        over.set()
-        watcher.join()
+    with ThreadPoolExecutor(1) as pool:
+        watching = pool.submit(watch)
+        try:
+            result = load.run(order)
+        finally:
+            over.set()
+        watching.result()
     return SoakResult(samples, len(result.acknowledged), sum(result.errors.values()))
 
 
 def _sample(started: RunningPeer, seconds: float) -> Sample:
     assert started.process is not None
-    folders = [Path(f"/proc/{pid}") for pid in tree(started.process.pid, started.mark)]
-    ours = [folder for folder in folders if (folder / "cmdline").read_bytes().startswith(_TITLE)]
-    pages = sum(int((folder / "statm").read_text("ascii").split()[1]) for folder in ours)
-    return Sample(seconds, pages * _PAGE_BYTES, sum(len(list((folder / "fd").iterdir())) for folder in ours))
-
-
-def _slope(points: Sequence[tuple[float, float]]) -> float:
-    """Return the slope of the straight line that fits best (least squares); 0 for fewer than two points."""
-    if len(points) < 2:
-        return 0.0
-    middle_x, middle_y = (sum(values) / len(points) for values in zip(*points, strict=True))
-    over = sum((x - middle_x) * (y - middle_y) for x, y in points)
-    under = sum((x - middle_x) ** 2 for x, _ in points)
-    return over / under if under else 0.0
+    pids, pages, descriptors = set[int](), 0, 0
+    for pid in tree(started.process.pid, started.mark):
+        folder = Path(f"/proc/{pid}")
+        with suppress(OSError):  # the process has ended
+            if (folder / "cmdline").read_bytes().startswith(_TITLE):
+                resident = int((folder / "statm").read_text("ascii").split()[1])
+                descriptors += len(list((folder / "fd").iterdir()))
+                pages += resident
+                pids.add(pid)
+    return Sample(seconds, frozenset(pids), pages * _PAGE_BYTES, descriptors)

@@ -15,10 +15,10 @@ from bench.traffic.corpus import Corpus
 
 @dataclass(frozen=True, slots=True)
 class ArchivedPayloads:
-    """Archived payloads have a SHA-1 for each URL, and the URLs of revisits whose originals are there."""
+    """Archived payloads have a SHA-1 for each URL, and the URL of the original for each revisit."""
 
     payloads: dict[str, bytes]
-    resolved: frozenset[str]
+    revisits: dict[str, str]
     warc_bytes: int
     damage: tuple[str, ...] = ()
 
@@ -34,16 +34,13 @@ def read(folder: Path) -> ArchivedPayloads:
             _read_file(path, payloads, revisits)
         except ArchiveLoadFailed as error:
             damage.append(f"{path.name}: {error}")
-    resolved = frozenset(url for url, original in revisits.items() if original in payloads)
-    return ArchivedPayloads(payloads, resolved, sum(path.stat().st_size for path in files), tuple(damage))
+    return ArchivedPayloads(payloads, revisits, sum(path.stat().st_size for path in files), tuple(damage))
 
 
 def missing(kept: ArchivedPayloads, corpus: Corpus, name: str, acknowledged: Iterable[tuple[int, str]]) -> list[str]:
     """Return the acknowledged URLs (index, URL) without a record of the bytes that the origin sent."""
     return [
-        url
-        for index, url in acknowledged
-        if url not in kept.resolved and kept.payloads.get(url) != corpus.sha1(name, index)
+        url for index, url in acknowledged if kept.payloads.get(kept.revisits.get(url, url)) != corpus.sha1(name, index)
     ]
 
 

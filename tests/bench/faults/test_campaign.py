@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
@@ -20,6 +21,7 @@ from bench.faults.kinds import KINDS
 from bench.faults.report import as_json, broken, table
 from bench.faults.traffic.connection_reader import ConnectionBroken, ConnectionReader
 from bench.faults.traffic.site import SHAPES, answer, path
+from bench.process import our_command, source_environment
 
 
 def homes(rounds: int, seed: int, *only: str, without: tuple[str, ...] = ()) -> list[tuple[int, list[str]]]:
@@ -54,6 +56,19 @@ def test_kinds_can_be_left_out() -> None:
     played = [name for _, names in homes(30, 7, without=without) for name in names]
     assert set(played) == set(KINDS) - set(without)
     assert homes(5, 7, "power-loss", without=("power-loss",)) == []
+
+
+def test_a_named_kind_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    """The command finds no `mount`, so that it can make no disk."""
+    done = subprocess.run(
+        our_command("bench", "faults", "--only", "power-loss", "--output", str(tmp_path / "results.json")),
+        env={**source_environment(), "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Error: power-loss: the disk can't be made here: " in done.stderr
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))

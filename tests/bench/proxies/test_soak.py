@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import pytest
+import os
+import signal
 
+import pytest
+from click.testing import CliRunner
+
+from bench.cli import bench
 from bench.proxies.soak import Sample, SoakResult, soak
+
+PIDS = frozenset([1])
 
 
 def of(*resident_mb: float, descriptors: tuple[int, ...] = ()) -> SoakResult:
     """A minute between samples."""
     counts = descriptors or (50,) * len(resident_mb)
     pairs = enumerate(zip(resident_mb, counts, strict=True))
-    return SoakResult([Sample(60.0 * number, int(mb * 1e6), count) for number, (mb, count) in pairs], 1, 0)
+    return SoakResult([Sample(60.0 * number, PIDS, int(mb * 1e6), count) for number, (mb, count) in pairs], 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -22,11 +29,42 @@ def of(*resident_mb: float, descriptors: tuple[int, ...] = ()) -> SoakResult:
         (of(80, 90, 100, 110, 120, 130), False),
         (of(100, 100, 100, 101, 102, 103), False),
         (of(100, 100, 100, 100, descriptors=(50, 60, 70, 80)), False),
-        (of(100), True),
+        (of(80, 100, 100), True),
     ],
 )
 def test_flat_means_no_growth_in_the_second_half(found: SoakResult, is_flat: bool) -> None:
+    assert found.problem == ""
     assert found.is_flat is is_flat
+
+
+def test_too_few_samples_are_a_problem_with_a_remedy() -> None:
+    done = CliRunner().invoke(bench, ["soak", "--seconds", "1", "--every", "60", "--connections", "1"])
+
+    assert done.exit_code == 1, done.output
+    assert "Error: samples taken: 0; the growth needs 3 of them: give a longer time with --seconds" in done.output
+    assert of(100, 100).problem.startswith("samples taken: 2;")
+
+
+def test_a_recording_process_that_ends_is_a_problem() -> None:
+    killed: list[int] = []
+
+    def kill(sample: Sample) -> None:
+        if not killed:
+            killed.extend(sample.pids)
+            os.kill(killed[0], signal.SIGKILL)
+
+    found = soak(4, 0.2, "connect", 2, kill)
+
+    assert len(killed) == 1
+    assert "a recording process ended" in found.problem
+
+
+def test_an_error_of_the_watcher_is_raised() -> None:
+    def fail(_: Sample) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        soak(1.5, 0.1, "connect", 1, fail)
 
 
 def test_a_short_load_is_sampled_and_answered() -> None:
@@ -38,4 +76,5 @@ def test_a_short_load_is_sampled_and_answered() -> None:
     assert len(heard) >= 2
     assert found.acknowledged > 0
     assert found.errors == 0
+    assert len({sample.pids for sample in heard}) == 1
     assert all(sample.resident_bytes > 10_000_000 and sample.descriptors > 10 for sample in heard)

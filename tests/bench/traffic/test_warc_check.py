@@ -52,9 +52,10 @@ def test_absent_and_changed_responses_are_missing(tmp_path: Path, corpus: Corpus
 
 
 def test_a_revisit_counts_only_with_its_original(tmp_path: Path, corpus: Corpus) -> None:
-    write(tmp_path, (url(0), corpus.content(NAME, 0)), revisits=((url(1), url(0)), (url(2), url(9))))
+    copy = "http://127.0.1.1:80/copy"
+    write(tmp_path, (copy, corpus.content(NAME, 1)), revisits=((url(1), copy), (url(2), url(9))))
 
-    told = [(index, url(index)) for index in range(3)]
+    told = [(index, url(index)) for index in (1, 2)]
 
     assert missing(read(tmp_path), corpus, NAME, told) == [url(2)]
 
@@ -64,3 +65,8 @@ def test_a_file_that_is_not_a_warc_counts_as_damage(tmp_path: Path, corpus: Corp
     (tmp_path / "b.warc").write_bytes(b"what is this\r\n\r\n")
 
     assert [text.partition(":")[0] for text in read(tmp_path).damage] == ["b.warc"]
+
+
+def test_a_revisit_of_another_file_counts_as_missing(tmp_path: Path, corpus: Corpus) -> None:
+    write(tmp_path, (url(0), corpus.content(NAME, 0)), revisits=((url(1), url(0)),))
+    assert missing(read(tmp_path), corpus, NAME, [(0, url(0)), (1, url(1))]) == [url(1)]
