@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _STATUS: Final = re.compile(r"(?s:.{0,4}?)(?i:HTTP[^ \t\r\n]{0,40}|ICY)[ \t]+([0-9]{3})(?![0-9])")
-_EMPTY_LINE: Final = re.compile(rb"\r?\n\r?\n")
+_EMPTY_LINE: Final = re.compile(rb"\n\r?\n")
 _EMPTY_LINE_MAX: Final = 4
 
 

@@ -38,7 +38,7 @@ from archive.line_sort import sorted_lines
 from archive.names.warc_paths import OPEN_SUFFIX
 from archive.warc.reading.exchange_pairs import AskedRequest, ExchangePairs, asked_by
 from archive.warc.reading.member_reader import WarcError
-from archive.warc.reading.reader import StoredRecord, bare_id, records
+from archive.warc.reading.reader import StoredRecord, bare_id, records, without_brackets
 from archive.warc.records.record import UNKNOWN_MIME, parse_buckets
 from archive.warc.records.request_query import without_nul
 
@@ -57,7 +57,7 @@ _TRUNCATIONS: Final[Mapping[str, Truncation]] = {
     "unspecified": "unspecified",
 }
 _LENGTH: Final = re.compile("[0-9]{1,18}")
-_PLACE: Final = re.compile(rb',"offset":"([0-9]{1,18})","filename":("(?:[^"\\]|\\.)*")')
+_PLACE: Final = re.compile(rb',"length":"([0-9]{1,18})","offset":"([0-9]{1,18})","filename":("(?:[^"\\]|\\.)*")')
 """As `line` writes them. Within a JSON string no quote stands without a backslash, so this is found nowhere else."""
 
 
@@ -100,11 +100,11 @@ def line(capture: Capture) -> str:
     return f"{capture.key} {timestamp14(capture.date)} {{{said}}}"
 
 
-def offset_in(raw: bytes, filename: str) -> int | None:
-    """Return the offset in an index line that `line` wrote for a record of that file, or None for another line."""
+def place_in(raw: bytes, filename: str) -> tuple[int, int] | None:
+    """Return the offset and the length of a record of that file, from an index line; None when `line` wrote no such."""
     found = _PLACE.search(raw)
     try:
-        return int(found[1]) if found and json.loads(found[2]) == filename else None
+        return (int(found[2]), int(found[1])) if found and json.loads(found[3]) == filename else None
     except ValueError:  # a damaged line
         return None
 
@@ -260,7 +260,7 @@ def _refers_to(record: StoredRecord) -> Original | None:
     record_id = bare_id(record.fields.get("WARC-Refers-To") or "")
     if url and date:
         with suppress(ValueError):
-            return Original(record_id, url.removeprefix("<").removesuffix(">"), parse_date(date))
+            return Original(record_id, without_brackets(url), parse_date(date))
     return Original(record_id, record.url, record.date) if record_id else None
 
 

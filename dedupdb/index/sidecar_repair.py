@@ -105,8 +105,9 @@ def _left_open(place: WarcPaths) -> RepairedSidecar:
     """Repair the sidecar of a file whose writer has ended, up to the end of its last complete record set."""
     whole = whole_part(place.growing)
     found = _tried(place, place.growing, whole.length)
-    left = "the WARC was left open by a writer that has ended; `ghostfleet repair` closes it"
-    if cut := place.growing.stat().st_size - whole.length:
+    left = "the WARC was left open by a writer that has ended; "
+    left += whole.reason if whole.is_refused else "`ghostfleet repair` closes it"
+    if not whole.is_refused and (cut := place.growing.stat().st_size - whole.length):
         left += f" and cuts off its last {cut} bytes, which are not a complete set of records ({whole.reason})"
     return RepairedSidecar(place.name, found.outcome, f"{found.reason}; {left}" if found.reason else left)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -100,12 +100,12 @@ class SharedCore:
         self._is_unpinned = True
         try:
             if self.core is not None:
-                os.sched_setaffinity(0, self._cores)
+                _bind_caller(self._cores)
             job()
         finally:
             self._is_unpinned = False
-            if self.core is not None:
-                os.sched_setaffinity(0, (self.core,))
+            if (core := self.core) is not None:
+                _bind_caller((core,))
 
     def _bind(self, busy: frozenset[int]) -> None:
         """Bind the other threads too, since a thread begins where its maker is bound."""
@@ -117,6 +117,12 @@ class SharedCore:
 def run_inline(job: Task) -> None:
     """Run the job as the caller is bound."""
     job()
+
+
+def _bind_caller(cores: Iterable[int]) -> None:
+    """Bind the calling thread. When none of the cores is in its cpuset any more, `tick` finds that out."""
+    with suppress(OSError):
+        os.sched_setaffinity(0, cores)
 
 
 def _allowed() -> frozenset[int]:

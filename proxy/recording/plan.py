@@ -125,14 +125,20 @@ class Plan:
         return (made,)
 
     def tally(self) -> dict[str, int]:
-        """Return what a job's counters gain: novel, duplicate and failed exchanges with their bytes; bytes of WARC."""
+        """Return what a job's counters gain: novel, duplicate and failed exchanges with their bytes; bytes of WARC.
+
+        A record of a client that could not be written counts as failed, too.
+        """
         written = self.capture.length if self.capture else 0
+        if isinstance(self.item, DerivedRecord) and self.item.is_ours:
+            return {"warc_bytes": written}
+        if self.failure:
+            return {"failed_urls": 1, f"code:{crawl_log.RUNTIME}": 1}
         if isinstance(self.item, DerivedRecord):
-            counts = {"derived": 1, "derived_bytes": self.item.body.length, "warc_bytes": written}
-            return {"warc_bytes": written} if self.item.is_ours else counts
+            return {"derived": 1, "derived_bytes": self.item.body.length, "warc_bytes": written}
         response = self.item.response
-        if response is None or self.failure or self.item.outcome < 0:
-            return {"failed_urls": 1, f"code:{crawl_log.RUNTIME if self.failure else self.item.outcome}": 1}
+        if response is None or self.item.outcome < 0:
+            return {"failed_urls": 1, f"code:{self.item.outcome}": 1}
         is_kept = self.item.context.archived and not self.in_blackout
         kind = "unkept" if not is_kept else "duplicate" if self.is_revisit else "novel"
         return {

@@ -31,19 +31,27 @@ class Writers:
         self._left_open: list[str] = []
 
     def write(self, plans: Sequence[Plan]) -> None:
-        """Write the plans: afterwards every plan's records are durable and its capture set, or it has a failure."""
+        """Write the plans: afterwards every plan's records are durable and its capture set, or it has a failure.
+
+        When another error is raised, nothing is left that the next batch would make durable.
+        """
         touched: dict[WarcWriter, list[Plan]] = defaultdict(list)
-        for plan in plans:
-            if plan.weight > _HEAVY_BYTES:
-                self._run_heavy(partial(self._append, plan, touched))
-            else:
-                self._append(plan, touched)
-        for writer, written in touched.items():
-            try:
-                writer.sync()
-            except KeepError as error:
-                for plan in written:
-                    plan.failure, plan.capture = str(error), None
+        try:
+            for plan in plans:
+                if plan.weight > _HEAVY_BYTES:
+                    self._run_heavy(partial(self._append, plan, touched))
+                else:
+                    self._append(plan, touched)
+            for writer, written in touched.items():
+                try:
+                    writer.sync()
+                except KeepError as error:
+                    for plan in written:
+                        plan.failure, plan.capture = str(error), None
+        except BaseException:
+            for writer in touched:
+                writer.undo()
+            raise
 
     @property
     def trouble(self) -> str:

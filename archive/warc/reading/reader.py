@@ -16,10 +16,12 @@ from archive.http.chunked import dechunk
 from archive.http.http_message import Fields, Head, end_of_head, end_of_http_head, parse_head
 from archive.warc.reading.member_reader import READ_SIZE, MemberReader, WarcError, open_either
 from archive.warc.reading.record_end import HEAD_LOOKED_AT, LOOKED_AT, RecordEnd, beyond_declared, record_end
+from archive.warc.records.header import MAX_HEADER
 from archive.warc.records.record import RECORD_END
 
-MAX_HEADER: Final = 1 << 20
 MAX_HTTP_HEAD: Final = 1 << 23
+_MOST_LINES: Final = 16_384
+"""Lines of a header. Each one takes far more memory than its bytes."""
 _MOST_DIGITS: Final = 18
 """Digits of a Content-Length. No file is longer, and Python reads no number of more than 4,300 digits."""
 
@@ -32,7 +34,9 @@ class StoredRecord:
     """
 
     def __init__(self, source: MemberReader, offset: int, header: bytes, in_member: int) -> None:
-        """Raise WarcError for a header that is none, or without a usable Content-Length."""
+        """Raise WarcError for a header that is none, has too many lines, or is without a usable Content-Length."""
+        if header.count(b"\n") > _MOST_LINES:
+            raise WarcError(source.path, offset, f"the header has more than {_MOST_LINES} lines")
         self.path = source.path
         self.header = header
         self.offset = offset
@@ -89,8 +93,8 @@ class StoredRecord:
 
     @property
     def url(self) -> str:
-        """Return WARC-Target-URI; WARC/1.0 put angle brackets around it."""
-        return (self.fields.get("WARC-Target-URI") or "").removeprefix("<").removesuffix(">")
+        """Return WARC-Target-URI."""
+        return without_brackets(self.fields.get("WARC-Target-URI") or "")
 
     @property
     def date(self) -> Micros:
@@ -256,4 +260,9 @@ def next_record(source: MemberReader, in_member: int) -> StoredRecord | None:
 
 def bare_id(uri: str) -> str:
     """Return `<urn:uuid:X>` without its wrapping."""
-    return uri.strip().removeprefix("<").removesuffix(">").removeprefix("urn:uuid:")
+    return without_brackets(uri.strip()).removeprefix("urn:uuid:")
+
+
+def without_brackets(uri: str) -> str:
+    """Return a URI without the angle brackets that WARC/1.0 put around it. A URL may end with a bracket of its own."""
+    return uri[1:-1] if uri.startswith("<") and uri.endswith(">") else uri

@@ -10,6 +10,9 @@ from urllib.parse import quote
 from archive.capture import Context, Origin, Trailers
 from archive.dates import Micros, iso_date
 
+MAX_HEADER: Final = 1 << 24
+"""Bytes of the longest header that is written or read. A URL has up to three times `proxy.max_head_bytes`, since each
+byte may be escaped, and a revisit names two URLs."""
 _TOKEN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~")
 _AS_THEY_ARE: Final = bytes(set(range(0x20, 0x7F)) - set(b"%"))
 _OWN_FIELDS: Final = frozenset(
@@ -46,12 +49,18 @@ _OWN_FIELDS: Final = frozenset(
 def whole_header(
     kind: str, record_id: str, fields: str, block_digest: str, content_type: str, block_length: int
 ) -> bytes:
-    """Return the header up to its empty line. `fields` are complete lines; `block_digest` has its label."""
-    return (
+    """Return the header up to its empty line. `fields` are complete lines; `block_digest` has its label.
+
+    Raises ValueError for a header that is too long to be read again.
+    """
+    header = (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n{fields}"
         f"WARC-Block-Digest: {block_digest}\r\n"
         f"Content-Type: {content_type}\r\nContent-Length: {block_length}\r\n\r\n"
     ).encode()
+    if len(header) > MAX_HEADER:
+        raise ValueError(f"the {kind} record's header has more than {MAX_HEADER} bytes")
+    return header
 
 
 def field(name: str, value: str) -> str:

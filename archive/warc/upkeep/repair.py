@@ -2,8 +2,9 @@
 
 All complete record sets from the beginning of the file are kept. The bytes behind the last one are cut off and moved to
 the collection's `quarantine`: a torn record, or a response without its request, because an exchange is kept whole or
-not at all. The sidecar is written again from the WARC. Each step can be interrupted: the file stays `.open` until
-everything else is durable, and a second repair does the same again.
+not at all. A complete record that can't be read was durable: its file is left as it is. The sidecar is written again
+from the WARC. Each step can be interrupted: the file stays `.open` until everything else is durable, and a second
+repair does the same again.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ class WholePart:
     records: int
     captures: int
     reason: str
+    is_refused: bool = False
+    """The record behind them is complete, but can't be read."""
 
 
 def repair(settings: Settings, collection: str) -> list[Repaired]:
@@ -142,8 +145,22 @@ def whole_part(path: Path) -> WholePart:
                     length, records, captures = end, seen, seen_captures
                 more = source.next_member()
         except WarcError as error:
+            if _is_complete_member(file, path, error.offset):
+                reason = f"the record at {error.offset} is complete, but can't be read: {error.reason}"
+                return WholePart(length, records, captures, reason, is_refused=True)
             return WholePart(length, records, captures, error.reason)
     return WholePart(length, records, captures, "the last response lacks its request" if awaited else "")
+
+
+def _is_complete_member(file: BinaryIO, path: Path, offset: int) -> bool:
+    """Return whether a gzip member or zstd frame begins there, has its end, and agrees with its checksum."""
+    try:
+        source = MemberReader(file, path, offset, is_strict=True)
+        while source.is_packed and source.read():
+            pass
+    except WarcError:
+        return False
+    return source.is_packed
 
 
 def is_of_another_program(path: Path) -> bool:
@@ -181,6 +198,8 @@ def _tried(place: WarcPaths, step: Callable[[], Repaired]) -> Repaired:
 def _close(place: WarcPaths, file: BinaryIO, collection: str) -> Repaired:
     path = place.growing
     whole, size = whole_part(path), os.fstat(file.fileno()).st_size
+    if whole.is_refused:  # no kill leaves such a record
+        return Repaired(place.name, RepairOutcome.FAILED, reason=whole.reason)
     cut = size - whole.length
     tail = _quarantine(file, whole.length, place.tail) if cut else None
     if not whole.captures:

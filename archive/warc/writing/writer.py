@@ -166,6 +166,11 @@ class WarcWriter:
             except KeepError as error:
                 self._alarm = error
 
+    def undo(self) -> None:
+        """Drop the record sets of the batch. Without any, this has no effect."""
+        self._sets, self._failure = 0, None
+        self._go_back()
+
     def idle_close(self, now: float | None = None) -> bool:
         """Close a file without a record for `archive.warc_idle_seconds`; `now` is a time of `time.monotonic`."""
         passed = (time.monotonic() if now is None else now) - self._used

@@ -13,10 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.archive.capture_rows import capture
+from support.archive.exchanges import exchange, keep
 
 from archive.capture import Original
+from archive.settings.load import Settings
 from archive.url import key
 from archive.warc import cdxj
+from archive.warc.writing.writer import WarcWriter
 
 TEXT = st.text(max_size=20)
 DATES = st.integers(min_value=0, max_value=4_000_000_000_000_000)
@@ -55,14 +58,23 @@ def test_capture_survives_being_a_line(facts: dict[str, Any], date: int, origina
     assert line.isascii()
     assert len(line.splitlines()) == 1
     assert cdxj.parse(line, "news") == made
-    assert cdxj.offset_in(line.encode(), made.filename) == made.offset
-    assert cdxj.offset_in(line.encode(), made.filename + "x") is None
+    assert cdxj.place_in(line.encode(), made.filename) == (made.offset, made.length)
+    assert cdxj.place_in(line.encode(), made.filename + "x") is None
+
+
+def test_url_that_ends_with_a_bracket_is_the_same_when_it_is_read_from_the_warc(settings: Settings) -> None:
+    writer = WarcWriter(settings, "news")
+    first = keep(writer, exchange("/?a=<b>"))
+    second = keep(writer, exchange("/?c=<d>"), Original.of(first))
+    writer.close()
+    found = list(cdxj.captures_of(settings.archive_dir("news") / first.filename, "news"))
+    assert found == [first, second]
 
 
 @pytest.mark.parametrize("filename", [b"a\xff.warc", b"a\\x.warc"])
 def test_a_damaged_line_has_no_place(filename: bytes) -> None:
-    line = b'org,example)/ 20261121081500 {"length":"9","offset":"5","filename":"' + filename + b'"}'
-    assert cdxj.offset_in(line, "a.warc") is None
+    line = b'org,example)/ 20261121081500 {"url":"x","length":"9","offset":"5","filename":"' + filename + b'"}'
+    assert cdxj.place_in(line, "a.warc") is None
 
 
 def test_line_has_pywbs_names() -> None:

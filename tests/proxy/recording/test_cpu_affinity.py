@@ -134,6 +134,23 @@ def test_a_long_job_may_run_on_any_core() -> None:
     assert found[3] == found[4]
 
 
+@linux
+def test_a_long_job_runs_although_no_core_can_be_chosen() -> None:
+    """The threads' core may have left the cpuset, and so may all the others."""
+    gone, done = 1_000_000, list[str]()
+
+    def writer() -> None:
+        core = SharedCore()
+        core.core = gone
+        core.run_unpinned(lambda: done.append("last core gone"))
+        core._cores = frozenset((gone,))
+        core.run_unpinned(lambda: done.append("all gone"))
+        done.append("no error")
+
+    on_a_thread(threading.Thread(target=writer))
+    assert done == ["last core gone", "all gone", "no error"]
+
+
 def _broken() -> None:
     raise ValueError("broken")
 

@@ -19,7 +19,10 @@ from support.stores.redis_server import RedisServer
 from archive import crawl_log
 from archive.capture import Body, Context, Exchange, Message, Original
 from archive.settings.load import Settings
+from archive.warc.reading.reader import records
+from archive.warc.records.header import MAX_HEADER
 from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
+from proxy.recording.cpu_affinity import Task
 from proxy.recording.keep import Keeper, Kept, Lost
 
 
@@ -172,6 +175,51 @@ class TestFailing:
         assert "control characters" in lost.reason
         assert isinstance(kept, Kept)
         assert others.claim([want(bad)]) == [ClaimVerdict.GRANTED]
+
+    def test_what_is_too_long_for_a_header_is_lost_alone(self, settings: Settings, keeper: Keeper, home: Path) -> None:
+        long = exchange(url("x" * MAX_HEADER), b"long")
+        long = replace(long, context=replace(long.context, log_dir=str(home / "job")))
+
+        before, lost, after = keeper.keep([exchange(url("a"), b"a"), long, exchange(url("b"), b"b")], patient=impatient)
+        keeper.close()
+
+        assert isinstance(lost, Lost)
+        assert f"more than {MAX_HEADER} bytes" in lost.reason
+        kept = captures([before, after])
+        (warc,) = settings.archive_dir("news").iterdir()
+        assert [record.record_id for record in records(warc) if record.kind == "response"] == [
+            capture.record_id for capture in kept
+        ]
+        (line,) = (home / "job" / "crawl.log").read_text().splitlines()
+        logged = crawl_log.parse(line)
+        assert (logged.code, logged.annotations) == (crawl_log.RUNTIME, ("notKept",))
+
+    def test_an_error_leaves_nothing_of_its_batch_for_the_next_one(self, settings: Settings, claims: Claims) -> None:
+        """Its exchanges count as lost, so their clients ask again."""
+
+        def run_and_fail(job: Task) -> None:
+            job()
+            raise RuntimeError("no thread can be bound")
+
+        keeper = Keeper(settings, claims, run_heavy=run_and_fail)
+        keeper.keep([exchange(url("before"), b"before")], patient=impatient)
+        batch = [
+            exchange(url("elsewhere"), b"0", collection="other"),
+            exchange(url("a"), b"1"),
+            exchange(url("heavy"), bytes(600_000)),
+            exchange(url("b"), b"2"),
+        ]
+
+        with pytest.raises(RuntimeError):
+            keeper.keep(batch, patient=impatient)
+        again = [exchange(url("c"), b"3"), exchange(url("again"), b"4", collection="other")]
+        assert len(captures(keeper.keep(again, patient=impatient))) == 2
+        keeper.close()
+
+        for collection, names in (("news", ("before", "c")), ("other", ("again",))):
+            archive = Archive.read(settings.archive_dir(collection))
+            assert [record.url for record in archive.kinds("response")] == [url(name) for name in names]
+            assert {line["url"] for line in lines(settings, collection)} == {url(name) for name in names}
 
     def test_a_log_that_can_not_be_written_is_counted_and_the_exchange_kept(self, keeper: Keeper, home: Path) -> None:
         (home / "job").write_bytes(b"")

@@ -7,9 +7,9 @@ from dataclasses import replace
 from support.archive.capture_rows import capture
 from support.archive.exchanges import exchange
 
-from archive.capture import Original
+from archive.capture import Body, Context, Original
 from dedupdb.fleet.quotas import tally_name
-from proxy.recording.plan import Plan
+from proxy.recording.plan import DerivedRecord, Plan
 from proxy.recording.tallies import tallies_of
 
 
@@ -46,3 +46,19 @@ def test_what_waits_is_counted_later() -> None:
     waiting.later = True
 
     assert tallies_of([waiting]) == {}
+
+
+def test_a_record_that_a_client_handed_in_and_that_is_lost_is_counted_as_an_exchange_that_is_lost() -> None:
+    """A client asks again until its record is kept, and its limits count what is new."""
+    shot = DerivedRecord(
+        Context("news", job="daily", stats=("a",)), "resource", "urn:view:1", "image/png", Body((b"png",), None, 3), 1
+    )
+
+    assert Plan(shot, capture=capture()).tally()["derived"] == 1
+    assert Plan(shot, failure="disk").tally() == plan(failure="disk").tally() == {"failed_urls": 1, "code:-5": 1}
+    assert tally_name("a") not in {name for _, name in tallies_of([Plan(shot, failure="disk")])}
+
+
+def test_a_record_of_our_own_that_is_lost_counts_no_url() -> None:
+    note = DerivedRecord(Context("news"), "resource", "dns:a.test", "text/dns", Body((b"a",), None, 1), 1, is_ours=True)
+    assert not any(Plan(note, failure="disk").tally().values())

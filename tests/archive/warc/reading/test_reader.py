@@ -5,14 +5,16 @@ from __future__ import annotations
 import gzip
 import os
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.archive.exchanges import HTML, exchange, keep, message, response
 from support.archive.oracles import write_with_warcio
 
-from archive.capture import Capture
-from archive.settings.load import Settings
+from archive.capture import Capture, Message
+from archive.settings.load import Settings, SettingsError, load
+from archive.warc.cdxj import captures_of
 from archive.warc.reading.member_reader import READ_SIZE, WarcError
 from archive.warc.reading.reader import read_record, records
 from archive.warc.writing.writer import WarcWriter
@@ -143,7 +145,8 @@ def test_header_with_bare_line_feeds_and_folded_lines_is_read(tmp_path: Path) ->
         (PLAIN.replace(b"Length: 5", b"Length: \xb2"), 0, "is not a length"),
         (PLAIN.replace(b"Length: 5", b"Length: " + b"0" * 5000 + b"5"), 0, "is not a length"),
         (PLAIN.replace(b"Content-Length: 5\r\n", b""), 0, "Content-Length '' is not a length"),
-        (ONE + b"A: " + b"x" * 2_000_000, 0, "the head has more than"),
+        (gzip.compress(ONE + b"A: " + b"x" * 17_000_000), 0, "the head has more than"),
+        (gzip.compress(ONE + b"A: x\n" * 20_000 + b"\n"), 0, "the header has more than 16384 lines"),
     ],
 )
 def test_damage_is_named_with_file_and_offset(tmp_path: Path, data: bytes, offset: int, reason: str) -> None:
@@ -171,6 +174,19 @@ def test_http_head_without_end_is_all_head(tmp_path: Path) -> None:
     with read_record(write(tmp_path, data), 0) as record:
         assert record.http_head == block
         assert b"".join(record.payload()) == b""
+
+
+def test_the_largest_heads_that_the_proxy_takes_can_be_read_again(tmp_path: Path) -> None:
+    """A head is judged when a piece of it has come, so it may be a piece longer than `proxy.max_head_bytes`."""
+    most, piece = 8_000_000, 1 << 18
+    with pytest.raises(SettingsError, match=r"proxy\.max_head_bytes"):
+        load({"home": str(tmp_path), "proxy.max_head_bytes": most + 1}, environment={})
+    settings = load({"home": str(tmp_path), "proxy.max_head_bytes": most}, environment={})
+    writer = WarcWriter(settings, "news")
+    long = exchange("/", response(HTML, "A: " + "x" * (most + piece)))
+    capture = keep(writer, replace(long, request=Message(b"GET /" + b"x" * (most + piece) + b" HTTP/1.1\r\n\r\n")))
+    writer.close()
+    assert list(captures_of(settings.archive_dir("news") / capture.filename, "news")) == [capture]
 
 
 def test_memory_does_not_grow_with_the_record(tmp_path: Path) -> None:

@@ -127,6 +127,20 @@ def test_a_mended_file_has_the_originals_that_it_had(shelf: ImportedShelf) -> No
     assert {capture.url: capture.buckets for capture in cdxj.read(sidecar, "old")} == before
 
 
+@pytest.mark.parametrize("is_last", [False, True])
+def test_the_index_follows_a_mended_file_without_being_told(shelf: ImportedShelf, is_last: bool) -> None:
+    """A repair was killed between the files and the index, and the mended record could not be read any more."""
+    right = [made("response", f"{NEXT}{number}", http(b"<p>two"))[0] for number in range(3)]
+    shelf.take(*([*right, ending(b"\r\n")] if is_last else [ending(b"\r\n"), *right]))
+    assert shelf.ask(URL) == (200, BODY)
+
+    assert [each.outcome for each in mend(shelf.settings, "old")] == [RepairOutcome.MENDED]
+    Sidecars(shelf.settings.home, shelf.captures).reconcile("old")
+
+    assert shelf.ask(URL) == (200, BODY)
+    assert [shelf.ask(f"{NEXT}{number}") for number in range(3)] == [(200, b"<p>two")] * 3
+
+
 def test_a_full_disk_leaves_the_file_and_its_sidecar(shelf: ImportedShelf, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf.take(ending(b"\r\n"))
     paths = [shelf.settings.archive_dir("old") / "a.warc.gz", shelf.settings.index_dir("old") / "a.warc.gz.cdxj"]

@@ -13,6 +13,7 @@ from support.archive.exchanges import DATE, HTML, digest, digests, exchange, fie
 from archive.capture import Context, Digests, Exchange, Origin, Original, Unchanged
 from archive.dates import iso_date
 from archive.digest import Algorithm
+from archive.warc.records.header import MAX_HEADER
 from archive.warc.records.record import Record, exchange_records, parse_buckets
 
 INFO = "6f1a7c1e-0000-4000-8000-000000000001"
@@ -44,6 +45,13 @@ def test_response_and_request_are_tied_both_ways() -> None:
     first, second = pair(exchange())
     assert fields(first).all("WARC-Concurrent-To") == [f"<urn:uuid:{second.record_id}>"]
     assert fields(second).all("WARC-Concurrent-To") == [f"<urn:uuid:{first.record_id}>"]
+
+
+def test_a_header_that_no_reader_of_ours_would_take_is_refused() -> None:
+    fits = MAX_HEADER - len(pair(exchange("/"))[0].header)
+    assert len(pair(exchange("/" + "x" * fits))[0].header) == MAX_HEADER
+    with pytest.raises(ValueError, match=f"the response record's header has more than {MAX_HEADER} bytes"):
+        pair(exchange("/" + "x" * (fits + 1)))
 
 
 def test_response_has_its_own_fields() -> None:

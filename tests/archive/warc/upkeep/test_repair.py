@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -22,10 +24,13 @@ from support.processes.python_code import PLACES, code_command
 from archive.capture import Capture
 from archive.settings.load import Settings
 from archive.warc import cdxj
+from archive.warc.reading.member_reader import READ_SIZE
 from archive.warc.reading.reader import read_record, records
+from archive.warc.records.header import MAX_HEADER
 from archive.warc.upkeep.check import check
 from archive.warc.upkeep.repair import Repaired, RepairOutcome, repair, whole_part
 from archive.warc.writing.writer import WarcWriter
+from dedupdb.index.sidecar_repair import repair_sidecars
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,26 @@ def test_damage_in_the_middle_cuts_off_everything_after_it(leftover: Leftover) -
     assert leftover.repair().records == 3
     assert leftover.indexed() == ["http://example.org/0"]
     assert leftover.tail.read_bytes() == data[second.offset :]
+
+
+def test_file_with_a_complete_record_that_can_not_be_read_stays_as_it_is(leftover: Leftover) -> None:
+    """Only a torn record shows that its writer was killed: complete ones were durable, and so is all before them."""
+    data, (_, second, _) = leftover.open.read_bytes(), leftover.captures
+    refused = gzip.compress(b"WARC/1.1\r\nA: " + b"x" * (MAX_HEADER + 2 * READ_SIZE) + b"\r\n\r\n")
+    whole = data[: second.offset] + refused + data[second.offset :]
+    leftover.open.write_bytes(whole)
+    (left,) = repair(leftover.settings, "news")
+    assert left.outcome == RepairOutcome.FAILED
+    assert f"the record at {second.offset} is complete, but can't be read: the head has more than" in left.reason
+    assert leftover.open.read_bytes() == whole
+    assert not leftover.tail.exists()
+    assert any("the head has more than" in str(problem) for problem in check(leftover.open))
+    (sidecar,) = repair_sidecars(leftover.settings.collection("news"))
+    assert "cuts off" not in sidecar.reason
+
+    leftover.open.write_bytes(data[: second.offset] + refused[:-1])
+    assert leftover.repair().cut_bytes == len(refused) - 1
+    assert leftover.final.read_bytes() == data[: second.offset]
 
 
 def test_file_whose_sync_fails_is_copied(leftover: Leftover, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,6 +295,39 @@ def test_kill_at_any_moment_loses_nothing_that_was_acknowledged(settings: Settin
         assert path.suffix == ".gz"
         warcio_kinds(path)
     fastwarc_check(max(archive.iterdir(), key=lambda path: path.stat().st_size))
+
+
+LONG_URLS = """
+import os, signal, sys
+sys.path[:0] = [{root!r}, {tests!r}]
+from support.archive.exchanges import exchange, keep, response
+from archive.capture import Original
+from archive.settings.load import load
+from archive.warc.writing.writer import WarcWriter
+writer = WarcWriter(load({{"home": {home!r}}}, environment={{}}), "news")
+keep(writer, exchange(url="http://example.org/" + "z" * (3 * {size})))
+first = keep(writer, exchange("/" + "x" * {size}))
+keep(writer, exchange("/" + "y" * {size}), Original.of(first))
+for number in range(5):
+    keep(writer, exchange(f"/{{number}}", response(os.urandom(900))))
+writer.sync()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_records_of_the_longest_urls_and_those_behind_them_are_kept_after_a_kill(settings: Settings) -> None:
+    """A revisit names two URLs, and each byte of one may take three characters."""
+    root = Path(__file__).parents[4]
+    size = settings.proxy.max_head_bytes
+    code = LONG_URLS.format(root=str(root), tests=str(root / "tests"), home=str(settings.home), size=size)
+    done = subprocess.run(code_command(code), env={**os.environ, **PLACES}, capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    (closed,) = repair(settings, "news")
+    assert (closed.outcome, closed.records, closed.cut_bytes) == ("closed", 17, 0)
+    (index,) = settings.index_dir("news").iterdir()
+    found = [len(capture.url) - len("http://example.org/") for capture in cdxj.read(index, "news")]
+    assert sorted(found) == [1] * 5 + [size, size, 3 * size]
+    assert list(check(settings.archive_dir("news"))) == []
 
 
 def test_repair_beside_live_writers_never_takes_their_files(settings: Settings) -> None:
