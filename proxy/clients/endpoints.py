@@ -100,7 +100,7 @@ class Endpoints:
 
     def _answer(self, head: RequestHead, client: Client, answer: bytes) -> Answered:
         stays = not self._gate.is_draining
-        client.send(answer if stays else heads.closing(answer))
+        client.send(heads.with_connection(answer, head, stays=stays))
         client.finish(keep_alive=head.keep_alive and stays)
         return Answered()
 

@@ -225,7 +225,7 @@ class WriteRecord(NeverUpgraded):
         if client is not None and isinstance(outcome, Kept):
             told = meta_line(capture_meta(self._date, outcome)) if self._policy.options.accept else ""
             answer, stays = f"HTTP/1.1 204 No Content\r\n{told}\r\n".encode(), not self._services.gate.is_draining
-            client.send(answer if stays else heads.closing(answer))
+            client.send(heads.with_connection(answer, self._head, stays=stays))
             client.finish(keep_alive=self._head.keep_alive and stays)
         elif client is not None and isinstance(outcome, Lost):
             client.send(heads.refusal(503, "not-kept", f"the record was not kept: {outcome.reason}"))

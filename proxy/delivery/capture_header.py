@@ -48,9 +48,9 @@ class CaptureHeader(Delivery):
         self._head = b""
         self._early: list[bytes] = []
 
-    def begin(self, head: ResponseHead, framing: Framing, *, stays: bool) -> bytes:
+    def begin(self, head: ResponseHead, framing: Framing, length: int, *, stays: bool) -> bytes:
         """Return the head itself waits here, or is given back with what can be told at once."""
-        self._head = super().begin(head, framing, stays=stays)
+        self._head = super().begin(head, framing, length, stays=stays)
         if self._with_record and head.mime != "text/event-stream":
             return b""
         return self._take_head()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from proxy.protocol import heads
-from proxy.protocol.http1 import Framing, RequestHead, ResponseHead
+from proxy.protocol.http1 import Framing, RequestHead, ResponseHead, hides_body
 from proxy.recording.keep import Kept
 
 _REASONS: Final = {
@@ -84,7 +84,7 @@ class Delivery:
         """Return whether the client must get the body without its chunks: it speaks HTTP/1.0, which has none."""
         return self._shape is Framing.CHUNKED and self._request.minor == 0
 
-    def begin(self, head: ResponseHead, framing: Framing, *, stays: bool) -> bytes:
+    def begin(self, head: ResponseHead, framing: Framing, length: int, *, stays: bool) -> bytes:
         """Return the head for this client, to be passed on or held with the body's first bytes.
 
         A body that ends with its connection is sent in chunks to an HTTP/1.1 client: so its end is a visible one,
@@ -92,8 +92,12 @@ class Delivery:
         """
         is_old = self._request.minor == 0
         self._shape = framing
-        self._stays = stays and not (is_old and framing in (Framing.CLOSE, Framing.CHUNKED))
-        return heads.client_head(head, framing, close=not self._stays, old_client=is_old, via=self._via)
+        self._stays = (
+            stays
+            and not (is_old and framing in (Framing.CLOSE, Framing.CHUNKED))
+            and not hides_body(head.status, framing, length)
+        )
+        return heads.client_head(head, framing, length, close=not self._stays, old_client=is_old, via=self._via)
 
     def shaped(self, piece: bytes) -> bytes:
         """Return bytes of the body in this client's framing."""
@@ -140,7 +144,7 @@ class Delivery:
     def interim(self, head: ResponseHead) -> None:
         """Send a 100 Continue to a client that waits for one (RFC 9110 section 10.1.1)."""
         if self._client is not None and self._request.get(b"expect") is not None:
-            self._client.send(heads.client_head(head, Framing.NONE, close=False, old_client=False))
+            self._client.send(heads.client_head(head, Framing.NONE, 0, close=False, old_client=False))
 
     def switch(self, head: ResponseHead) -> None:
         """Switch to the protocol that the origin uses from here on."""

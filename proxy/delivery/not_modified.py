@@ -13,6 +13,7 @@ from archive.capture import Unchanged
 from proxy.delivery.capture_header import CaptureHeader
 from proxy.delivery.delivery import Client, Delivery
 from proxy.delivery.earlier import Earlier
+from proxy.protocol import heads
 from proxy.protocol.http1 import Framing, RequestHead, ResponseHead
 
 _OF_THE_STORED: Final = frozenset((b"content-encoding", b"content-type"))
@@ -33,12 +34,12 @@ class _Substitute(Delivery):
 
     earlier: Earlier
 
-    def begin(self, head: ResponseHead, framing: Framing, *, stays: bool) -> bytes:
+    def begin(self, head: ResponseHead, framing: Framing, length: int, *, stays: bool) -> bytes:
         """Return the head for this client."""
         if head.status == 304:
             self.earlier.is_answer = True
-            head, framing = freshened(self.earlier, head), Framing.LENGTH
-        return super().begin(head, framing, stays=stays)
+            head, framing, length = freshened(self.earlier, head), Framing.LENGTH, self.earlier.body.length
+        return super().begin(head, framing, length, stays=stays)
 
     def refuse(self, status: int, code: int, word: str, text: str, extra: str = "") -> None:
         """Send an error, behind which the earlier payload must not follow."""
@@ -98,7 +99,11 @@ def _recorded_head(earlier: Earlier, said: ResponseHead) -> bytes:
 
 def freshened(earlier: Earlier, said: ResponseHead) -> ResponseHead:
     """Return the earlier capture's head with what the 304 says now."""
-    new = [field for field in said.fields if field[0] and field[0] not in _DROPPED | _OF_THE_STORED]
+    new = [
+        (name, value, heads.whole_line(name, value, line))
+        for name, value, line in said.fields
+        if name and b"\r" not in name and name not in _DROPPED | _OF_THE_STORED
+    ]
     replaced = {name for name, _, _ in new} | _DROPPED | _OF_THE_MOMENT | {b""}
     fields = [field for field in earlier.head.fields if field[0] not in replaced]
     length = b"%d" % earlier.body.length

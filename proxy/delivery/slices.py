@@ -40,17 +40,13 @@ class SliceDelivery(Delivery):
         """Bytes of the part still to come; None when all is sent."""
         self._tail = b""
 
-    def begin(self, head: ResponseHead, framing: Framing, *, stays: bool) -> bytes:
+    def begin(self, head: ResponseHead, framing: Framing, length: int, *, stays: bool) -> bytes:
         """Return the 206's head."""
-        length = head.get(b"content-length")
-        if head.status != 200 or framing is not Framing.LENGTH or length is None:
-            return super().begin(head, framing, stays=stays)
-        total = int(length.partition(b",")[0])
-        place = self._asked.within(total)
+        place = self._asked.within(length) if head.status == 200 and framing is Framing.LENGTH else None
         if place is None:
-            return super().begin(head, framing, stays=stays)
+            return super().begin(head, framing, length, stays=stays)
         self._left = place[1]
-        return super().begin(_partial(head, place[1], total), framing, stays=stays)
+        return super().begin(_partial(head, place[1], length), framing, place[1], stays=stays)
 
     def shaped(self, piece: bytes) -> bytes:
         """Return the bytes of the part; its last ones wait."""

@@ -74,7 +74,7 @@ class Connecting:
             self._go(owner)
 
     async def reconnect(self, owner: ConnectCallbacks) -> None:
-        """Begin with a new connection."""
+        """Begin with a connection from the pool, which may have to be waited for."""
         try:
             upstream = await self._line.opened()
         except OSError as error:
@@ -141,5 +141,4 @@ class Connecting:
         if kept is None:
             services.run(self.reconnect(owner))
         else:
-            self._line.is_kept_one = True
             owner.ask(kept)

@@ -230,7 +230,6 @@ class Fetch:
             else:
                 self._read(data)
         except BadMessage as error:
-            log.info("%s: %s", self.order.shown_url, error, extra=about(self.id))
             self._services.malformed.note(self.order.destination)
             self._unreadable(str(error))
         except OSError as error:
@@ -279,9 +278,7 @@ class Fetch:
         return self.order.head.keep_alive and self.request_is_whole and not self._services.gate.is_draining
 
     def _closed_before_response(self, error: Exception | None) -> None:
-        if self._line.is_kept_one and not self._response_reader.has_begun:
-            # The origin had closed the kept connection just as we used it (RFC 9112 section 9.3.1).
-            self._line.is_kept_one = False
+        if not self._response_reader.has_begun and self._line.repeats():
             self._progress.enter(FetchStage.CONNECTING)
             self._progress.wait_at_most(self._settings.connect_seconds)
             self._services.run(self._connecting.reconnect(self))

@@ -10,7 +10,7 @@ from proxy.fetch.order import Order
 from proxy.origins.upstream import ConnectionFacts, Pool, Upstream, UpstreamUser, always
 
 IDEMPOTENT: Final = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
-"""Methods that may be sent again when a kept connection turned out to be dead."""
+"""Methods that may be sent again when a used connection turned out to be dead."""
 _NOBODY: Final = Origin()
 
 
@@ -18,13 +18,14 @@ class OriginLine:
     """The line has no user before `ask` and after `hang_up`: its events then go nowhere."""
 
     __slots__ = (
-        *("_destination", "_is_apart", "_may_repeat", "_pool", "_upstream"),
-        *("facts", "is_kept_one", "is_whole", "origin", "trailers"),
+        *("_destination", "_is_apart", "_is_used_one", "_may_repeat", "_pool", "_upstream"),
+        *("facts", "is_whole", "origin"),
     )
 
     def __init__(self, order: Order, pool: Pool) -> None:
         self._destination = order.destination
         self._may_repeat = order.head.method in IDEMPOTENT
+        self._is_used_one = False
         self._pool = pool
         self._upstream: Upstream | None = None
         self._is_apart = False
@@ -33,8 +34,6 @@ class OriginLine:
         self.origin = _NOBODY
         """Whom we spoke to last."""
         self.facts: ConnectionFacts | None = None
-        self.is_kept_one = False
-        """The connection had been used before, and so may turn out to be dead."""
 
     @property
     def is_open(self) -> bool:
@@ -50,8 +49,16 @@ class OriginLine:
         return self._pool.idle(self._destination) if self._may_repeat else None
 
     async def opened(self) -> Upstream:
-        """Return a new connection. Raises OSError."""
-        return await self._pool.connect(self._destination, self.is_whole)
+        """Return a new connection, or one that became free meanwhile and may be used. Raises OSError."""
+        return await self._pool.connect(self._destination, self.is_whole, takes_used=self._may_repeat)
+
+    def repeats(self) -> bool:
+        """Return whether the request is to be sent again, because its connection had been used before.
+
+        The origin had closed it just then (RFC 9112 section 9.3.1). A request is repeated once, on a new connection.
+        """
+        self._may_repeat = False
+        return self._is_used_one
 
     def put_back(self, upstream: Upstream) -> None:
         """Give back a connection that is not needed after all."""
@@ -61,6 +68,7 @@ class OriginLine:
         """Send what there is of the request; from now on `user` gets what the origin says."""
         upstream.user = user
         self._upstream, self.origin, self.facts = upstream, upstream.origin, upstream.facts
+        self._is_used_one = upstream.was_used
         if self.is_whole is not always and self.is_whole():
             self.upload_ended()
         pieces, egress = request.chunks(), self._destination.egress

@@ -221,7 +221,7 @@ class ResponseReader:
         self._reader = BodyReader(framing, length, self._spool.add_payload)
         if head.status == 101:
             return rest
-        self._body(rest, self._delivery.begin(head, framing, stays=client_stays()))
+        self._body(rest, self._delivery.begin(head, framing, length, stays=client_stays()))
         return b""
 
     def _body(self, data: bytes, before: bytes) -> None:

@@ -18,6 +18,7 @@ from archive.warc.compression.incompressible import is_incompressible
 from proxy.delivery.not_modified import unchanged
 from proxy.fetch.order import Order
 from proxy.protocol.http1 import NO_HEAD, ResponseHead
+from proxy.protocol.validators import is_about
 from proxy.recording.spool import DiscardingSpool, RedactingSpool, Spool
 from proxy.sessions.navigation import NAVIGATION, opens_page
 from proxy.sessions.request_options import RequestOptions
@@ -88,8 +89,9 @@ class Transcript:
             mime=mime,
             incompressible=is_incompressible(mime, coding.decode("latin-1") if coding else None),
         )
-        if head.status == 304 and self._order.earlier is not None:
-            exchange = replace(exchange, unchanged=unchanged(self._order.earlier, head))
+        earlier = self._order.earlier
+        if head.status == 304 and earlier is not None and is_about(head, earlier.head, self._order.head.fields):
+            exchange = replace(exchange, unchanged=unchanged(earlier, head))
         return self._as_wished(exchange, head.get(b"content-type") or b"")
 
     def handshake(self, head: ResponseHead, origin: Origin, doubt: str) -> Exchange:

@@ -95,6 +95,11 @@ class Upstream(asyncio.BaseProtocol):
     def is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
+    @property
+    def was_used(self) -> bool:
+        """Return whether it was kept from an earlier exchange: the origin may close it at any moment."""
+        return self.idle_since > 0
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=_HIGH_WATER)
@@ -270,10 +275,14 @@ class Pool:
             self._gone(destination)
         return None
 
-    async def connect(self, destination: Destination, is_whole: Callable[[], bool] = always) -> Upstream:
+    async def connect(
+        self, destination: Destination, is_whole: Callable[[], bool] = always, *, takes_used: bool = True
+    ) -> Upstream:
         """Return a new connection, waiting for a place when the origin has its share already.
 
-        `is_whole` tells whether the request is all there. Raises Crowded, and what `ConnectionOpener.open` raises.
+        A connection that another request gives back meanwhile is handed out as well, or dropped for a new one unless
+        `takes_used`. `is_whole` tells whether the request is all there. Raises PoolExhausted, and what
+        `ConnectionOpener.open` raises.
         """
         since = asyncio.get_running_loop().time()
         while True:
@@ -281,11 +290,15 @@ class Pool:
             if self._may_begin(host, is_whole):
                 if host.open < self._settings.connections_per_host:
                     break
-                if (upstream := self.idle(destination)) is not None:
+                upstream = self.idle(destination)
+                if upstream is not None and takes_used:
                     if not is_whole():
                         host.uploading += 1
                         self._uploads.add(upstream)
                     return upstream
+                if upstream is not None:
+                    upstream.abort()
+                    host.open -= 1
                 if host.open < self._settings.connections_per_host:
                     break
             await self._wait_for_place(destination, host, since, is_whole)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Final
 
-from proxy.protocol.http1 import Framing, RequestHead, ResponseHead
+from proxy.protocol.http1 import DIGITS, Framing, RequestHead, ResponseHead
 
 NEVER_FORWARDED: Final = frozenset(
     (
@@ -82,11 +82,14 @@ def via_line(name: str) -> bytes:
     return f"Via: 1.1 {name}\r\n".encode("latin-1") if name else b""
 
 
-def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client: bool, via: bytes = b"") -> bytes:
+def client_head(
+    head: ResponseHead, framing: Framing, length: int, *, close: bool, old_client: bool, via: bytes = b""
+) -> bytes:
     """Return the response head as the client gets it: what concerns our connection to it is ours to say.
 
-    A body framed by the connection's end goes out in chunks; an `old_client` (HTTP/1.0) gets neither chunks nor,
-    for such bodies, a length.
+    `framing` and `length` are what the proxy goes by. A client that found another end of the body in the origin's
+    fields would take the rest for its next response. A body framed by the connection's end goes out in chunks; an
+    `old_client` (HTTP/1.0) gets neither chunks nor, for such bodies, a length.
     """
     raw = head.raw
     is_clean = raw.count(b"\r") == raw.count(b"\r\n")
@@ -101,22 +104,34 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
                 coding = _transfer_coding(value, coding)
             continue
         if name == b"content-length":
-            length = value if value.isdigit() else _first_number(value)
-            if seen_length or length is None:
+            number = length if framing is Framing.LENGTH else _first_number(value)
+            if seen_length or number is None:
                 continue
             seen_length = True
-            line = b"Content-Length: %s\r\n" % length
-        elif not is_clean and b"\r" in name:
-            continue  # with a space in place of the CR, a client might take it for a header that we did not see
+            line = b"Content-Length: %d\r\n" % number
         elif not is_clean or not line.endswith(b"\r\n") or line.count(b"\n") > 1:
-            line = without_bare_cr(line.partition(b":")[0].strip() + b": " + value) + b"\r\n"
+            line = whole_line(name, value, line)
         lines.append(line)
     if reframed and not old_client:
         lines.append(b"Transfer-Encoding: %s\r\n" % coding)
     if close:
         lines.append(b"Connection: close\r\n")
+    elif old_client:
+        lines.append(b"Connection: keep-alive\r\n")
     lines.append(via + b"\r\n")
     return b"".join(lines)
+
+
+def whole_line(name: bytes, value: bytes, line: bytes) -> bytes:
+    """Return a field as one line that all readers find the end of; nothing for a name with a bare CR.
+
+    With a space in place of that CR, a client might take the line for a header that we did not see.
+    """
+    if b"\r" in name:
+        return b""
+    if line.endswith(b"\r\n") and line.count(b"\n") == line.count(b"\r") == 1:
+        return line
+    return without_bare_cr(line.partition(b":")[0].strip() + b": " + value) + b"\r\n"
 
 
 def without_bare_cr(text: bytes) -> bytes:
@@ -133,8 +148,8 @@ def _transfer_coding(value: bytes, so_far: bytes) -> bytes:
     return b", ".join([*known, so_far])
 
 
-def _first_number(value: bytes) -> bytes | None:
-    return next((part.strip() for part in value.split(b",") if part.strip().isdigit()), None)
+def _first_number(value: bytes) -> int | None:
+    return next((int(part) for part in value.split(b",") if DIGITS.fullmatch(part.strip(b" \t"))), None)
 
 
 def chunk(data: bytes) -> bytes:
@@ -181,7 +196,12 @@ def own_answer(kind: str, body: bytes, *, with_body: bool) -> bytes:
     return head.encode() + (body if with_body else b"")
 
 
-def closing(answer: bytes) -> bytes:
-    """Return the answer with `Connection: close` in its head."""
+def with_connection(answer: bytes, asked: RequestHead, *, stays: bool) -> bytes:
+    """Return the answer with what becomes of the client's connection in its head, where the client expects otherwise.
+
+    A connection that `stays` does so when the request asked for that.
+    """
+    if stays and (asked.minor == 1 or not asked.keep_alive):
+        return answer
     head, gap, body = answer.partition(b"\r\n\r\n")
-    return head + b"\r\nConnection: close" + gap + body
+    return head + (b"\r\nConnection: keep-alive" if stays else b"\r\nConnection: close") + gap + body

@@ -31,7 +31,8 @@ _MAY_BEGIN: Final = re.compile(rb"(?s:.{0,4}?)(?i:HTTP|ICY)")
 _UNDECIDED: Final = 8
 """Fewest bytes that show whether a status line begins."""
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
-_DIGITS: Final = re.compile(rb"[0-9]{1,19}")
+DIGITS: Final = re.compile(rb"[0-9]{1,19}")
+"""Of a Content-Length."""
 MOST_LINES: Final = 16_384
 """Of one head."""
 _MOST_NAMES: Final = 256
@@ -147,7 +148,7 @@ def request_framing(head: RequestHead) -> tuple[Framing, int]:
         return Framing.CHUNKED, 0
     if not lengths:
         return Framing.NONE, 0
-    if len(lengths) > 1 or not _DIGITS.fullmatch(lengths[0]):
+    if len(lengths) > 1 or not DIGITS.fullmatch(lengths[0]):
         raise BadMessage(f"bad Content-Length {lengths[0][:40]!r}")
     length = int(lengths[0])
     return (Framing.LENGTH, length) if length else (Framing.NONE, 0)
@@ -227,12 +228,17 @@ def response_framing(head: ResponseHead, method: str) -> tuple[Framing, int, str
         if codings[-1] != b"chunked":
             doubt = doubt or "chunked is not the last Transfer-Encoding"
         return Framing.CHUNKED, 0, doubt or ("repeated Transfer-Encoding" if codings.count(b"chunked") > 1 else "")
-    valid = [int(value) for value in lengths if _DIGITS.fullmatch(value)]
+    valid = [int(value) for value in lengths if DIGITS.fullmatch(value)]
     if not lengths:
         return Framing.CLOSE, 0, ""
     if not valid:
         return Framing.CLOSE, 0, "bad Content-Length"
     return Framing.LENGTH, valid[0], "repeated Content-Length" if len(lengths) > 1 else ""
+
+
+def hides_body(status: int, framing: Framing, length: int) -> bool:
+    """Return whether browsers read no body although there is one: they would take it for their next response."""
+    return status == 205 and framing is not Framing.NONE and (framing is not Framing.LENGTH or length > 0)
 
 
 def announces_body(head: ResponseHead) -> bool:

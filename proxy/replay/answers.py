@@ -13,8 +13,9 @@ from typing import Final
 
 from archive.capture import Capture
 from archive.warc.reading.reader import StoredRecord
+from proxy.protocol import heads
 from proxy.protocol.byte_range import parse_content_range
-from proxy.protocol.http1 import FieldLines, ResponseHead, parse_response
+from proxy.protocol.http1 import ResponseHead, parse_response
 from proxy.replay.content_coding import TooLong, Undecodable, decoded
 from proxy.replay.edits import MAX_EDITED, Edit
 from proxy.replay.matching.wanted import WantedCapture
@@ -222,7 +223,7 @@ def edited_memento(
 
 def archived_lines(capture: Capture, url: str, note: str = "") -> bytes:
     """Return the header lines that tell a memento from a live response (RFC 7089 section 2)."""
-    date = formatdate(capture.date / 1_000_000, usegmt=True)
+    date = formatdate(capture.date // 1_000_000, usegmt=True)
     lines = f'Memento-Datetime: {date}\r\nLink: <{url.replace(">", "%3E")}>; rel="original timegate"\r\n'
     lines += "Vary: Accept-Datetime\r\n"
     if _PLAIN.fullmatch(capture.record_id):  # other programs write what they like, also a line end
@@ -258,24 +259,6 @@ def head_without_response(record: StoredRecord) -> ResponseHead:
     given = record.fields.get("Content-Type") or ""
     media_type = given.encode() if given and given.isprintable() else b"application/octet-stream"
     return parse_response(b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\n\r\n" % media_type)
-
-
-def confirms(head: ResponseHead, asked: FieldLines) -> bool:
-    """Return whether a head has the validator that a conditional request names: the ETag, or else the date.
-
-    ETags are compared weakly (RFC 9110 section 13.1.2). A client repeats the date as it came (RFC 9111 section 4.3.1).
-    """
-    named = [etag for name, value, _ in asked if name == b"if-none-match" for etag in value.split(b",")]
-    if named:
-        etag = head.get(b"etag")
-        return etag is not None and _opaque(etag) in map(_opaque, named)
-    modified = head.get(b"last-modified")
-    return modified is not None and any(name == b"if-modified-since" and value == modified for name, value, _ in asked)
-
-
-def _opaque(etag: bytes) -> bytes:
-    """Return the value for the weak comparison (RFC 9110 section 8.8.3.2)."""
-    return etag.strip().removeprefix(b"W/")
 
 
 def _part(head: ResponseHead, length: int, wanted: WantedCapture) -> _Part | None:
@@ -336,14 +319,13 @@ def _length_line(head: ResponseHead, capture: Capture, part: _Part) -> bytes:
 
 
 def _kept(head: ResponseHead, dropped: frozenset[bytes]) -> bytes:
-    """Return the recorded lines of the header fields that are not dropped, each with CR LF.
+    """Return the lines of the header fields that are not dropped, each a whole one.
 
     Fields that Connection names are of the recorded connection alone (RFC 9110 section 7.6.1).
     """
     named = (word for name, value, _ in head.fields if name == b"connection" for word in value.lower().split(b","))
     dropped |= {word.strip() for word in named} - _NEVER_NAMED
-    lines = (line for name, _, line in head.fields if name not in dropped)
-    return b"".join(line if line.endswith(b"\r\n") else line.rstrip(b"\n") + b"\r\n" for line in lines)
+    return b"".join(heads.whole_line(*field) for field in head.fields if field[0] not in dropped)
 
 
 def _framed(payload: Iterator[bytes], part: _Part) -> Iterator[bytes]:

@@ -19,8 +19,8 @@ from archive.warc.reading.member_reader import WarcError
 from dedupdb.captures.schema import CapturesError
 from proxy.delivery.earlier import Earlier
 from proxy.protocol.http1 import BadMessage, RequestHead, ResponseHead, parse_response
+from proxy.protocol.validators import confirms
 from proxy.recording.spool import Spool
-from proxy.replay.answers import confirms
 from proxy.replay.memento import Archive
 
 log = logging.getLogger(__name__)

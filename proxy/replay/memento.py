@@ -19,10 +19,10 @@ from archive.warc.reading.member_reader import WarcError
 from archive.warc.reading.reader import StoredRecord
 from proxy.log_lines import about
 from proxy.protocol.http1 import BadMessage, ResponseHead
+from proxy.protocol.validators import confirms
 from proxy.replay.access import NearestIndex, ReadableCaptures
 from proxy.replay.answers import (
     Memento,
-    confirms,
     edited_memento,
     head_without_response,
     memento_of,

@@ -275,11 +275,12 @@ class Replay(NeverUpgraded):
             client.finish(keep_alive=self._keep_alive)
 
     def _opening(self, answer: bytes) -> bytes:
-        """Return the answer's beginning; while this process is replaced or ends, it is the connection's last."""
-        if not self._replayer.gate.is_draining:
-            return answer
-        self._keep_alive = False
-        return heads.closing(answer)
+        """Return the answer's beginning. It is the connection's last answer while this process is replaced or ends,
+        and for a 205, of which browsers read no body.
+        """
+        stays = not self._replayer.gate.is_draining and not answer.startswith(b"HTTP/1.1 205 ")
+        self._keep_alive = self._keep_alive and stays
+        return heads.with_connection(answer, self._head, stays=stays)
 
     def _miss(self) -> None:
         if self._missed is not None:

@@ -18,6 +18,7 @@ from proxy.protocol.http1 import (
     Framing,
     RequestHead,
     ResponseHead,
+    hides_body,
     parse_request,
     request_framing,
 )
@@ -65,6 +66,7 @@ class ClientSide:
         self._asked = asked
         self._framing = Framing.NONE
         self._left = 0
+        self._may_stay = False
         self._has_begun = False
 
     def begin(self, response: http.Response, *, keep_alive: bool) -> bool:
@@ -83,8 +85,12 @@ class ClientSide:
         elif has_body:
             self._framing = Framing.CLOSE if is_old else Framing.CHUNKED
             lines += [] if is_old else [b"Transfer-Encoding: chunked"]
-        if not self._stays(keep_alive=keep_alive):
+        is_misread = hides_body(response.status_code, self._framing, self._left)
+        self._may_stay = self._framing is not Framing.CLOSE and not is_misread
+        if not (keep_alive and self._may_stay):
             lines.append(b"Connection: close")
+        elif is_old:
+            lines.append(b"Connection: keep-alive")
         if b"\r" in reason or b"\n" in reason or not all(_LINE.fullmatch(line) for line in lines[1:]):
             return False
         self._has_begun = True
@@ -112,7 +118,7 @@ class ClientSide:
             return
         if self._framing is Framing.CHUNKED:
             self.client.send(heads.LAST_CHUNK)
-        self.client.finish(keep_alive=self._stays(keep_alive=keep_alive))
+        self.client.finish(keep_alive=keep_alive and self._may_stay)
 
     def refuse(self, refused: Refused) -> None:
         """Send an error of the proxy, or break the connection when a response has begun."""
@@ -121,9 +127,6 @@ class ClientSide:
         else:
             self.client.send(heads.refusal(refused.status, refused.word, str(refused), refused.extra))
             self.client.finish(keep_alive=False)
-
-    def _stays(self, *, keep_alive: bool) -> bool:
-        return keep_alive and self._framing is not Framing.CLOSE
 
 
 def request_flow(head: RequestHead, target: Target) -> http.Request:

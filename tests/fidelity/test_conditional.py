@@ -213,6 +213,21 @@ def test_a_client_that_asks_for_itself_gets_the_304(proxy: RunningProxy, site: S
     assert [one.block[9:12] for one in records.of(url, "response")] == [b"200", b"304"]
 
 
+@pytest.mark.parametrize(("path", "said"), [("/etag-of-another", b'ETag: "v2"\r\n'), ("/no-etag", b"")])
+def test_a_304_that_is_perhaps_about_another_etag_of_the_client_is_no_revisit(
+    proxy: RunningProxy, site: Site, path: str, said: bytes
+) -> None:
+    url = site.origin.url(path)
+    fetched_and_indexed(proxy, url)
+    site.origin.script(path, Send(b"HTTP/1.1 304 Not Modified\r\n%b\r\n" % said))
+
+    assert proxy.get(url, 'If-None-Match: "v1", "v2"').status == 304
+
+    records = proxy.records(growing=True)
+    assert records.of(url, "revisit") == []
+    assert [one.block[9:12] for one in records.of(url, "response")] == [b"200", b"304"]
+
+
 def test_what_has_changed_is_kept_and_handed_on_as_ever(proxy: RunningProxy, site: Site) -> None:
     url = site.origin.url("/new")
     fetched_and_indexed(proxy, url)

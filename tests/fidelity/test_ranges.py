@@ -87,6 +87,19 @@ def test_without_a_length_the_client_gets_the_whole(whole: RunningProxy, origin:
     assert (reply.status, reply.body) == (200, BODY)
 
 
+@pytest.mark.parametrize("length", [b"x, %d", b"00000000000000000003, %d"])
+def test_a_malformed_length_counts_as_without_a_range(whole: RunningProxy, origin: RawOrigin, length: bytes) -> None:
+    body = page(length)
+    sent = b"HTTP/1.1 200 OK\r\nContent-Length: " + length % len(body) + b"\r\n\r\n" + body
+    origin.script("/malformed", Send(sent))
+
+    reply = whole.get(origin.url("/malformed"), "Range: bytes=0-9")
+
+    assert (reply.status, reply.body) == (206, body[:10])
+    assert reply.header("Content-Range") == f"bytes 0-9/{len(body)}"
+    assert [one.block for one in whole.records(growing=True).of(origin.url("/malformed"), "response")] == [sent]
+
+
 def test_the_next_request_stays_in_step(whole: RunningProxy, origin: RawOrigin) -> None:
     with whole.connect() as client:
         for number in range(3):

@@ -102,6 +102,13 @@ class TestNumbers:
         assert (status["address"], status["port"]) == proxy.address
         assert status["accepting"] is True
 
+    def test_an_old_client_can_ask_for_them_again_on_its_connection(self, proxy: ProxyProcess) -> None:
+        ask = f"GET /status HTTP/1.0\r\nHost: {proxy.ready['proxy']}\r\nConnection: keep-alive\r\n\r\n".encode()
+        with proxy.connect() as client:
+            replies = [client.ask(ask) for _ in range(2)]
+
+        assert [(reply.status, reply.header("Connection")) for reply in replies] == [(200, "keep-alive")] * 2
+
     def test_count_what_passes(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         origin.script("/counted", Send(response(page(b"counted"))))
         before = proxy.status()

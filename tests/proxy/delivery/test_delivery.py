@@ -20,7 +20,7 @@ def delivery(minor: int = 1, *lines: bytes) -> tuple[Delivery, Ear]:
 def test_the_end_is_held_back_until_it_is_let_go() -> None:
     to, ear = delivery()
 
-    to.pass_on(to.begin(HEAD, Framing.LENGTH, stays=True) + to.shaped(b"first"))
+    to.pass_on(to.begin(HEAD, Framing.LENGTH, 0, stays=True) + to.shaped(b"first"))
     to.hold(to.shaped(b"last"))
     assert ear.heard == b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nfirst"
     assert ear.end == ""
@@ -33,7 +33,7 @@ def test_the_end_is_held_back_until_it_is_let_go() -> None:
 def test_a_body_that_ends_with_its_connection_goes_out_in_chunks() -> None:
     to, ear = delivery()
 
-    to.pass_on(to.begin(HEAD, Framing.CLOSE, stays=True) + to.shaped(b"hello"))
+    to.pass_on(to.begin(HEAD, Framing.CLOSE, 0, stays=True) + to.shaped(b"hello"))
     to.hold(b"")
     to.let_go()
 
@@ -48,7 +48,7 @@ def test_a_client_of_http_1_0_gets_a_plain_body_that_ends_with_the_connection(
 ) -> None:
     to, ear = delivery(0, b"Connection: keep-alive\r\n")
 
-    to.pass_on(to.begin(HEAD, framing, stays=True) + to.shaped(b"hello"))
+    to.pass_on(to.begin(HEAD, framing, 0, stays=True) + to.shaped(b"hello"))
     assert to.wants_payload is wants_payload
     to.hold(b"")
     to.let_go()
@@ -60,7 +60,7 @@ def test_a_client_of_http_1_0_gets_a_plain_body_that_ends_with_the_connection(
 def test_a_connection_that_shall_not_stay_says_so() -> None:
     to, ear = delivery()
 
-    to.hold(to.begin(HEAD, Framing.NONE, stays=False))
+    to.hold(to.begin(HEAD, Framing.NONE, 0, stays=False))
     to.let_go()
 
     assert ear.heard == b"HTTP/1.1 200 OK\r\nA: b\r\nConnection: close\r\n\r\n"
@@ -69,7 +69,7 @@ def test_a_connection_that_shall_not_stay_says_so() -> None:
 
 def test_a_cut_never_shows_the_held_end() -> None:
     to, ear = delivery()
-    to.pass_on(to.begin(HEAD, Framing.CLOSE, stays=True))
+    to.pass_on(to.begin(HEAD, Framing.CLOSE, 0, stays=True))
     to.hold(to.shaped(b"last"))
 
     to.cut()
@@ -81,7 +81,7 @@ def test_a_cut_never_shows_the_held_end() -> None:
 
 def test_a_refusal_is_an_answer_as_long_as_nothing_was_sent() -> None:
     to, ear = delivery()
-    to.hold(to.begin(HEAD, Framing.LENGTH, stays=True) + b"body")
+    to.hold(to.begin(HEAD, Framing.LENGTH, 0, stays=True) + b"body")
 
     to.refuse(503, 0, "not-kept", "could not keep it\n")
 
@@ -94,7 +94,7 @@ def test_a_refusal_is_an_answer_as_long_as_nothing_was_sent() -> None:
 
 def test_a_refusal_after_the_first_byte_is_a_break() -> None:
     to, ear = delivery()
-    to.pass_on(to.begin(HEAD, Framing.LENGTH, stays=True))
+    to.pass_on(to.begin(HEAD, Framing.LENGTH, 0, stays=True))
 
     to.refuse(502, -3, "lost", "lost\n")
 

@@ -39,7 +39,47 @@ class TestForms:
         origin.script("/old-length", Send(response(page(b"old-length"))))
         ask = f"GET {origin.url('/old-length')} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n".encode()
         with proxy.connect() as client:
-            assert [client.ask(ask).body for _ in range(2)] == [page(b"old-length")] * 2
+            replies = [client.ask(ask) for _ in range(2)]
+
+        assert [reply.body for reply in replies] == [page(b"old-length")] * 2
+        assert {reply.header("Connection") for reply in replies} == {"keep-alive"}
+
+    @pytest.mark.parametrize("second", [b", %d", b"\r\nContent-Length: %d"])
+    def test_a_client_finds_the_end_where_the_proxy_finds_it(
+        self, proxy: ProxyProcess, origin: RawOrigin, second: bytes
+    ) -> None:
+        """The origin chose the client's next response when the client went by a length that the proxy ignored."""
+        body = b"abc" + response(b"planted" + second)
+        lengths = b"Content-Length: 00000000000000000003" + second % len(body)
+        origin.script("/lengths", Send(OK + lengths + b"\r\n\r\n" + body))
+        origin.script("/next", Send(response(page(b"next" + second))))
+        with proxy.connect() as client:
+            replies = [client.ask(request("plain", origin.url(path))) for path in ("/lengths", "/next")]
+
+        assert [reply.body for reply in replies] == [body, page(b"next" + second)]
+
+    @pytest.mark.parametrize(
+        ("sent", "stays"),
+        [
+            (response(b"planted", status=b"205 Reset Content"), False),
+            (b"HTTP/1.1 205 Reset Content\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked(b"planted"), False),
+            (response(b"", status=b"205 Reset Content"), True),
+        ],
+    )
+    def test_behind_a_205_with_a_body_the_clients_connection_ends(
+        self, proxy: ProxyProcess, origin: RawOrigin, sent: bytes, stays: bool
+    ) -> None:
+        """Browsers take the body for their next response."""
+        origin.script("/reset", Send(sent))
+        with proxy.connect() as client:
+            reply = client.ask(request("plain", origin.url("/reset")))
+            if stays:
+                assert client.ask(request("plain", origin.url("/stays"))).body == page(b"/stays")
+            else:
+                assert client.is_closed_by_proxy()
+
+        assert (reply.status, reply.whole) == (205, True)
+        assert reply.header("Connection") == (None if stays else "close")
 
     def test_a_body_that_ends_by_close_comes_in_chunks_and_the_connection_stays(
         self, proxy: ProxyProcess, origin: RawOrigin
@@ -133,6 +173,35 @@ class TestConnections:
         assert [reply.status for reply in replies] == [200, 200]
         assert [visit.connection for visit in origin.visits] == [1, 1, 2]
 
+    @pytest.mark.parametrize(("method", "connections"), [("GET", [1, 1, 2]), ("POST", [1, 2])])
+    def test_that_were_waited_for_may_have_been_used_before(
+        self,
+        tmp_path: Path,
+        proxy_redis: RedisServer,
+        origin: RawOrigin,
+        method: str,
+        connections: list[int],
+    ) -> None:
+        """A healthy site's page was lost when the site closed the connection just then."""
+        waited = threading.Event()
+        first = (Wait(waited), Send(response(page(b"first"))))
+        visits = origin.visits
+        origin.answer("/", lambda _: first if len(visits) == 1 else (Close(),) if visits[-1].connection == 1 else ANEW)
+        with (
+            ProxyProcess(tmp_path / "home", proxy_redis.url, {"proxy.connections_per_host": 1}) as proxy,
+            proxy.connect() as one,
+            proxy.connect() as other,
+        ):
+            one.send(request("plain", origin.url("/")))
+            until(lambda: origin.visits, what="the first request")
+            other.send(request("plain", origin.url("/"), method=method, body=b"x" if method == "POST" else b""))
+            until(lambda: proxy.status()["active_requests"] == 2, what="the second request")
+            waited.set()
+            replies = [one.read_reply(), other.read_reply()]
+
+        assert [reply.body for reply in replies] == [page(b"first"), page(b"anew")]
+        assert [visit.connection for visit in origin.visits] == connections
+
     def test_are_not_used_again_for_what_may_not_be_sent_twice(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         origin.script("/once", Send(response(page(b"once"))))
         proxy.get(origin.url("/once"))
@@ -160,6 +229,7 @@ class TestConnections:
         assert {visit.connection for visit in secure_origin.visits} == {1}
 
 
+ANEW = (Send(response(page(b"anew"))),)
 WEBSOCKET = ("Connection: keep-alive, Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x")
 
 

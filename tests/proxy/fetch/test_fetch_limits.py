@@ -73,6 +73,15 @@ class TestEnds:
         (line,) = (tmp_path / "crawl.log").read_text().splitlines()
         assert crawl_log.parse(line).code == int(code)
 
+    def test_that_are_no_http_have_one_line_in_the_log(self, hurried: ProxyProcess, origin: RawOrigin) -> None:
+        """A line has the whole URL, which may be very long."""
+        origin.script("/no-http", Send(b"SSH-2.0-hello\r\n"), Wait(FOREVER))
+
+        assert hurried.get(origin.url("/no-http")).header("Ghostfleet-Error") == "-3 bad-response"
+
+        (line,) = [line for line in hurried.log.read_text().splitlines() if origin.url("/no-http") in line]
+        assert "bad status line" in line
+
     def test_where_nobody_listens(self, hurried: ProxyProcess) -> None:
         with socket.create_server((ADDRESS, 0)) as free:
             port = free.getsockname()[1]

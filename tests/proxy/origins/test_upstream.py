@@ -102,6 +102,21 @@ class TestLimits:
         pool.drop(at(busy), new)
         await asyncio.to_thread(until, lambda: busy.connections == 3, what="the third connection, and no other")
 
+    async def test_a_request_that_may_not_be_repeated_gets_a_new_connection_in_place_of_a_used_one(
+        self, pool_of: MakePool, busy: RawOrigin
+    ) -> None:
+        pool = pool_of(connections_per_host=1)
+        used = await pool.connect(at(busy))
+        pool.give_back(at(busy), used)
+
+        new = await asyncio.wait_for(pool.connect(at(busy), takes_used=False), 10)
+
+        assert (used.is_open, used.was_used, new.was_used) == (False, True, False)
+        pool.give_back(at(busy), new)
+        assert await pool.connect(at(busy)) is new
+        assert new.was_used
+        pool.drop(at(busy), new)
+
     async def test_a_connection_used_for_no_more_exchanges_frees_its_place(
         self, pool_of: MakePool, busy: RawOrigin
     ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxy.protocol import heads
-from proxy.protocol.http1 import Framing, parse_request, parse_response
+from proxy.protocol.http1 import Framing, parse_request, parse_response, response_framing
 
 HOST = b"Host: example.org\r\n"
 
@@ -71,7 +71,9 @@ class TestOriginHead:
 
 def to_client(raw: bytes, framing: Framing, *, close: bool = False, old_client: bool = False) -> bytes:
     """A head as the client gets it."""
-    return heads.client_head(parse_response(raw), framing, close=close, old_client=old_client)
+    head = parse_response(raw)
+    length = response_framing(head, "GET")[1]
+    return heads.client_head(head, framing, length, close=close, old_client=old_client)
 
 
 class TestClientHead:
@@ -90,8 +92,17 @@ class TestClientHead:
     def test_announces_chunks_to_those_who_know_them(self, framing: Framing, old: bool) -> None:
         raw = b"HTTP/1.1 200 OK\r\nContent-Length: x\r\nTransfer-Encoding: gzip, chunked\r\nA: b\r\n\r\n"
 
-        chunks = b"" if old else b"Transfer-Encoding: gzip, chunked\r\n"
-        assert to_client(raw, framing, old_client=old) == b"HTTP/1.1 200 OK\r\nA: b\r\n" + chunks + b"\r\n"
+        end = b"Connection: close\r\n" if old else b"Transfer-Encoding: gzip, chunked\r\n"
+        told = to_client(raw, framing, close=old, old_client=old)
+        assert told == b"HTTP/1.1 200 OK\r\nA: b\r\n" + end + b"\r\n"
+
+    @pytest.mark.parametrize("framing", [Framing.LENGTH, Framing.NONE])
+    def test_tells_an_old_client_that_its_connection_stays(self, framing: Framing) -> None:
+        raw = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n"
+
+        told = to_client(raw, framing, old_client=True)
+
+        assert told == b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: keep-alive\r\n\r\n"
 
     @pytest.mark.parametrize(
         "lines",
@@ -101,10 +112,14 @@ class TestClientHead:
             b"Content-Length: x\r\nContent-Length: 5\r\n",
             b"Content-Length: x, 5\r\n",
             b"Content-Length:5\n",
+            b"Content-Length: 005\r\n",
+            b"Content-Length: 00000000000000000003, 5\r\n",
+            b"Content-Length: 00000000000000000003\r\nContent-Length: 5\r\n",
         ],
     )
-    def test_says_a_length_once(self, lines: bytes) -> None:
-        found = to_client(b"HTTP/1.1 200 OK\r\n%b\r\n" % lines, Framing.LENGTH)
+    @pytest.mark.parametrize("framing", [Framing.LENGTH, Framing.NONE])
+    def test_says_the_length_once_that_the_proxy_goes_by(self, lines: bytes, framing: Framing) -> None:
+        found = to_client(b"HTTP/1.1 200 OK\r\n%b\r\n" % lines, framing)
 
         assert found == b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
 
@@ -160,7 +175,7 @@ class TestBareCarriageReturns:
         raw = b"HTTP/1.1 200 Fi\rne\r\nX-A: one\rSet-Cookie: a=b\r\nX-B: 1\r\r\nContent-Length: 0\r\n\r\n"
         head = parse_response(raw)
 
-        told = heads.client_head(head, Framing.LENGTH, close=False, old_client=False)
+        told = heads.client_head(head, Framing.LENGTH, 0, close=False, old_client=False)
 
         assert head.raw == raw
         assert told.count(b"\r") == told.count(b"\r\n")
@@ -170,7 +185,7 @@ class TestBareCarriageReturns:
     def test_in_a_name_make_a_line_that_clients_do_not_get(self) -> None:
         head = parse_response(b"HTTP/1.1 200 OK\r\nTransfer-Encoding\r: chunked\r\nContent-Length: 0\r\n\r\n")
 
-        told = heads.client_head(head, Framing.LENGTH, close=False, old_client=False)
+        told = heads.client_head(head, Framing.LENGTH, 0, close=False, old_client=False)
 
         assert b"chunked" not in told
         assert told.count(b"\r") == told.count(b"\r\n")

@@ -10,7 +10,8 @@ from archive.capture import Context, Message, Original
 from archive.settings import DedupSettings
 from proxy.delivery.earlier import Earlier
 from proxy.delivery.not_modified import freshened
-from proxy.protocol.http1 import RequestHead, ResponseHead, parse_request, parse_response
+from proxy.protocol.heads import client_head
+from proxy.protocol.http1 import Framing, RequestHead, ResponseHead, parse_request, parse_response
 from proxy.replay import history
 from proxy.replay.history import History, may_be_asked
 
@@ -23,6 +24,11 @@ def asking(*lines: bytes, method: bytes = b"GET") -> RequestHead:
 
 def answer(*lines: bytes, status: bytes = b"200 OK") -> ResponseHead:
     return parse_response(b"\r\n".join((b"HTTP/1.1 " + status, *lines, b"", b"")))
+
+
+def earlier(head: ResponseHead) -> Earlier:
+    place = Original("11112222-3333-4444-5555-666677778888", "http://x.test/", 1)
+    return Earlier(place, head, Message(b""), b"x", lambda: None)
 
 
 @pytest.mark.parametrize(
@@ -110,11 +116,8 @@ def test_the_head_of_the_earlier_page_is_updated_as_caches_do() -> None:
         *(b"Set-Cookie: now=1", b"Set-Cookie: now=2", b"Connection: keep-alive"),
         status=b"304 Not Modified",
     )
-    place = Original("11112222-3333-4444-5555-666677778888", "http://x.test/", 1)
-    body = Message(b"")
-    earlier = Earlier(place, stored, body, b"x", lambda: None)
 
-    fresh = freshened(earlier, said)
+    fresh = freshened(earlier(stored), said)
 
     assert (fresh.status, fresh.reason) == (200, b"OK")
     assert sorted((name, value) for name, value, _ in fresh.fields) == [
@@ -127,3 +130,13 @@ def test_the_head_of_the_earlier_page_is_updated_as_caches_do() -> None:
         (b"set-cookie", b"now=2"),
         (b"x-kept", b"yes"),
     ]
+
+
+def test_what_the_304_says_has_no_bare_carriage_return_for_the_client() -> None:
+    """Chromium takes each for the end of a line, and would find another end of the body than the proxy."""
+    said = answer(b"X-A: 1\rTransfer-Encoding: chunked", b"B\rC: 2", status=b"304 Not Modified")
+
+    fresh = freshened(earlier(answer(b"A: b")), said)
+
+    told = client_head(fresh, Framing.LENGTH, 0, close=False, old_client=False)
+    assert told == b"HTTP/1.1 200 OK\r\nA: b\r\nX-A: 1 Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n"

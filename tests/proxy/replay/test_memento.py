@@ -18,6 +18,7 @@ from support.archive.capture_rows import capture
 from support.archive.kept_warcs import exchange, keep, sha1
 
 from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Original
+from archive.dates import parse_date
 from archive.settings.load import Settings
 from archive.warc.records.derived import resource_record
 from archive.warc.records.request_query import asked_query
@@ -148,7 +149,7 @@ class TestHead:
         assert found[0].startswith(b"HTTP/1.1 200 Fine\r\n")
         assert found[0].endswith(b"\r\n\r\n")
         *kept, length, date, link, vary, record = headers(found[0])
-        assert kept == [b"X-ODD:  1 ", b"Set-Cookie: a=b", b"Folded: a", b" b"]
+        assert kept == [b"X-ODD:  1 ", b"Set-Cookie: a=b", b"Folded: a b"]
         assert length == b"Content-Length: 5"
         assert date.startswith(b"Memento-Datetime: ")
         assert date.endswith(b" GMT")
@@ -617,6 +618,11 @@ class TestRanges:
         assert [shelf.body(ranges=(ByteRange(*asked),)) for asked in ranges] == [
             film(first, last + 1) for first, last in ranges
         ]
+
+
+def test_a_capture_of_the_last_microsecond_of_the_year_9999_has_its_date() -> None:
+    shown = replace(capture(), date=parse_date("9999-12-31T23:59:59.999999Z"))
+    assert archived_lines(shown, shown.url).startswith(b"Memento-Datetime: Fri, 31 Dec 9999 23:59:59 GMT\r\n")
 
 
 @pytest.mark.parametrize("record_id", ["x\rSet-Cookie: a=b", "x\r\nSet-Cookie: a=b", "x y", "", "x" * 10_000])

@@ -49,10 +49,12 @@ def stage(_shared_proxy: ProxyProcess) -> Iterator[Stage]:
         origin.script("/chunks", Send(OK + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(b"in ", b"chunks")))
         origin.script("/film", Send(response(FILM, b"Content-Type: video/mp4")))
         origin.answer("/form", lambda asked: (Send(response(asked.split(b" ")[0] + page(b"form"))),))
+        origin.script("/reset", Send(response(page(b"reset"), status=b"205 Reset Content")))
+        origin.script("/bare-cr", Send(response(page(b"bare"), b"X-A: 1\rTransfer-Encoding: chunked", b"B\rC: 2")))
         origin.script("/gone", Send(response(page(b"gone"), status=b"410 Gone")))
         recording = proxy.session(collection="shown", listen=True)
         with Client(socket.create_connection((recording["host"], recording["port"]), 30)) as client:
-            for path in ("/page", "/page?copy", "/chunks", "/film", "/gone"):
+            for path in ("/page", "/page?copy", "/chunks", "/film", "/bare-cr", "/gone"):
                 if path == "/page?copy":
                     origin.script(path, Send(response(PAGE, b"Content-Type: text/plain")))
                 client.ask(request("plain", origin.url(path)))
@@ -61,6 +63,8 @@ def stage(_shared_proxy: ProxyProcess) -> Iterator[Stage]:
                 origin.script("/search", Send(response(page(body))))
                 kind = "Content-Type: application/json"
                 client.ask(request("plain", origin.url("/search"), kind, method="POST", body=body))
+            client.ask(request("plain", origin.url("/reset")))
+        with Client(socket.create_connection((recording["host"], recording["port"]), 30)) as client:
             origin.script("/asked-by-head", Send(b"HTTP/1.1 200 OK\r\nContent-Length: 12345\r\n\r\n"))
             client.ask(request("plain", origin.url("/asked-by-head"), method="HEAD"))
         with proxy.connect() as client:
@@ -126,6 +130,33 @@ def test_several_requests_share_a_connection(stage: Stage) -> None:
 
     assert [reply.status for reply in replies] == [200, 200, 404, 200]
     assert replies[1].body == FILM
+
+
+def test_behind_a_205_with_a_body_the_connection_ends(stage: Stage) -> None:
+    """Browsers take the body for their next response."""
+    with stage.open() as client:
+        reply = client.ask(request("plain", stage.origin.url("/reset")))
+        assert client.is_closed_by_proxy()
+
+    assert (reply.status, reply.header("Connection"), reply.body) == (205, "close", page(b"reset"))
+
+
+def test_bare_carriage_returns_come_back_as_spaces(stage: Stage) -> None:
+    """Chromium takes each for the end of a line, and would find another end of the body than the proxy."""
+    reply = stage.get("/bare-cr")
+
+    assert reply.body == page(b"bare")
+    assert reply.header("X-A") == "1 Transfer-Encoding: chunked"
+    assert reply.head.count(b"\r") == reply.head.count(b"\r\n")
+    assert b"C: 2" not in reply.head
+
+
+def test_an_old_client_hears_that_its_connection_stays(stage: Stage) -> None:
+    with stage.open() as client:
+        asked = f"GET {stage.origin.url('/page')} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n".encode()
+        replies = [client.ask(asked) for _ in range(2)]
+
+    assert [(reply.body, reply.header("Connection")) for reply in replies] == [(PAGE, "keep-alive")] * 2
 
 
 def test_what_was_captured_by_head_has_the_length_that_was_told(stage: Stage) -> None:

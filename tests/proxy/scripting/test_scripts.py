@@ -208,6 +208,24 @@ def test_a_client_that_leaves_does_not_end_the_fetch(scripting: ProxyProcess, or
     assert record.block == whole
 
 
+def test_behind_a_205_with_a_body_the_connection_ends(scripting: ProxyProcess, origin: RawOrigin) -> None:
+    """Browsers take the body for their next response."""
+    origin.script("/reset", Send(response(page(b"reset"), status=b"205 Reset Content")))
+    with session(scripting, "counts.py") as selected, scripting.connect() as client:
+        reply = client.ask(request("plain", origin.url("/reset"), selected))
+        assert client.is_closed_by_proxy()
+
+    assert (reply.status, reply.header("Connection"), reply.body) == (205, "close", page(b"reset"))
+
+
+def test_an_old_client_hears_that_its_connection_stays(scripting: ProxyProcess, origin: RawOrigin) -> None:
+    with session(scripting, "counts.py") as selected, scripting.connect() as client:
+        lines = f"GET {origin.url('/old')} HTTP/1.0\r\n{selected}\r\nConnection: keep-alive\r\n\r\n"
+        replies = [client.ask(lines.encode()) for _ in range(2)]
+
+    assert [(reply.body, reply.header("Connection")) for reply in replies] == [(page(b"/old"), "keep-alive")] * 2
+
+
 def test_a_broken_response_is_kept_as_such_and_no_success_for_the_client(
     scripting: ProxyProcess, origin: RawOrigin
 ) -> None:
