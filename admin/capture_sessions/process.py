@@ -108,12 +108,12 @@ class CaptureProcess:
                 return
 
     def _has_work(self) -> bool:
-        """Return whether a session waits for a proxy, or for its end after its command was killed."""
+        """Return whether a session waits for a proxy, or for its end while no command records it."""
         with self._database.reading(RECORDER) as reading:
             is_open = CaptureSession.state != CaptureState.ENDED
             silent = reading.now - SILENT_SECONDS * _MICROS
-            is_left = (CaptureSession.door == CaptureDoor.WINDOW) & (CaptureSession.heard < silent)
-            is_ours = (CaptureSession.door != CaptureDoor.WINDOW) | is_left
+            is_unheard = (CaptureSession.state == CaptureState.ENDING) & CaptureSession.heard.is_(None)
+            is_ours = (CaptureSession.door != CaptureDoor.WINDOW) | (CaptureSession.heard < silent) | is_unheard
             return bool(reading.session.scalar(select(exists().where(is_open, is_ours))))
 
     def _record(self, wait: Wait, asked_to_stop: Callable[[], bool]) -> None:

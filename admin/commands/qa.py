@@ -71,8 +71,9 @@ def run(home: Path | None, settings_file: Path | None, collection: str, as_json:
       3    pages are damaged, or could not be judged
       130  stopped
     """
-    from contextlib import closing
+    from contextlib import closing, suppress
 
+    from admin.fleet.process import StartInterrupted
     from admin.jobs.interrupts import Interrupts
     from admin.models.database import open_database
     from admin.models.errors import UseCaseError
@@ -102,7 +103,8 @@ def run(home: Path | None, settings_file: Path | None, collection: str, as_json:
             teller = threading.Thread(target=_tell, args=(database, number, over), name="qa-progress")
             teller.start()
             try:
-                process.work_on(number, lambda: interrupts.asked_to_stop)
+                with suppress(StartInterrupted):  # the session waits again, and is stopped below
+                    process.work_on(number, lambda: interrupts.asked_to_stop)
                 found = _await_end(database, number, interrupts)
             finally:
                 over.set()

@@ -201,6 +201,9 @@ class _Window(ABC):
                 trouble = str(error)
             except (ProxyMissing, StartInterrupted, FolderRemoved) as error:
                 trouble = str(error)
+            except Exception as error:
+                self._end_session(str(error))
+                raise
         self._end_session(trouble)
         login = login if browser is not None else None
         unsaved = ""

@@ -201,7 +201,12 @@ def find_runs(jobs: Path) -> Iterator[Run]:
     folders = [folder for folder in jobs.iterdir() if _FOLDER.fullmatch(folder.name)] if jobs.is_dir() else []
     for folder in sorted(folders, key=lambda folder: folder.name[-14:]):
         if (folder / STATE_FILE).exists():
-            yield Run(folder, _read_state(folder / STATE_FILE), resumed=False)
+            yield read_run(folder)
+
+
+def read_run(folder: Path) -> Run:
+    """Return the run in this folder. Raises RunError when its state can't be read."""
+    return Run(folder, _read_state(folder / STATE_FILE), resumed=False)
 
 
 def find_job_names(jobs: Path) -> list[str]:

@@ -48,7 +48,7 @@ class AnalysedHost:
     errors: int
     """Wanted URLs without a response, and responses from 400 on."""
     retries: int
-    """Tries after the first one, as Heritrix annotates them."""
+    """Tries after the first one: of each URL, the largest number that its lines are annotated with, less one."""
     robots: int
     """URLs that robots.txt forbids."""
     redirects: int
@@ -113,8 +113,8 @@ def hosts(
     """
     number, name = _mark(after)
     reading.engine.run(
-        f"CREATE TEMP TABLE IF NOT EXISTS host_facts AS SELECT facts.*, domain FROM ({_FACTS}) AS facts"
-        " JOIN hosts USING (host)"
+        "CREATE TEMP TABLE IF NOT EXISTS host_facts AS SELECT facts.*, domain, coalesce(retries, 0) AS retries"
+        f" FROM ({_FACTS}) AS facts JOIN hosts USING (host) LEFT JOIN ({_RETRIES}) AS tried USING (host)"
     )
     rows = reading.engine.rows(
         "SELECT * FROM host_facts WHERE ($text = '' OR contains(host, lower($text)))"
@@ -143,7 +143,7 @@ def delays(reading: Reading, host: str) -> HostDelays | None:
 _FACTS: Final = f"""
 SELECT host, count(*) AS lines, count(*) FILTER (code > 0) AS urls,
   coalesce(sum(bytes) FILTER (code > 0), 0)::BIGINT AS bytes, count(*) FILTER (error IN ({_FAULTS})) AS errors,
-  sum(tries - 1)::BIGINT AS retries, count(*) FILTER (error = 'robots') AS robots,
+  count(*) FILTER (error = 'robots') AS robots,
   count(*) FILTER (code IN (301, 302, 303, 307, 308)) AS redirects,
   count(*) FILTER (code BETWEEN 200 AND 299) AS status_2xx, count(*) FILTER (code BETWEEN 300 AND 399) AS status_3xx,
   count(*) FILTER (code BETWEEN 400 AND 499) AS status_4xx, count(*) FILTER (code >= 500) AS status_5xx,
@@ -156,12 +156,18 @@ SELECT host, count(*) AS lines, count(*) FILTER (code > 0) AS urls,
   epoch_us(min(time)) AS first, epoch_us(max(time)) AS last
 FROM lines GROUP BY host"""
 
+_RETRIES: Final = """
+SELECT host, sum(most - 1)::BIGINT AS retries
+FROM (SELECT host, max(tries) AS most FROM lines WHERE tries > 1 GROUP BY host, hash(url)) GROUP BY host"""
+"""A log of ours has a line for each try, with the number of the try; one of Heritrix has a line for the last try."""
+
 
 def _mark(after: str) -> tuple[int | None, str]:
     if not after:
         return None, ""
     try:
         number, name = json.loads(after)
-        return min(int(number), _LARGEST), str(name)
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        name.encode()  # JSON may have half a character, which is no text
+        return max(-_LARGEST, min(int(number), _LARGEST)), name
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError(f"{after[:100]!r} is no place in this list; use the `next` of the page before") from error

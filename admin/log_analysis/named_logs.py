@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from admin.jobs.runs import STATE_FILE, Run, RunError, find_runs, is_locked
-from admin.log_analysis.columns.intake_state import read_state
+from admin.jobs.runs import STATE_FILE, Run, RunError, find_runs, is_locked, read_run
+from admin.jobs.states import JobState
+from admin.log_analysis.columns.intake_state import has_state, read_state
 from admin.log_analysis.columns.log_blocks import LogTrouble
 from archive import crawl_log
 from archive.names.name_rules import allowed_name
-from archive.rotated_log import log_exists
+from archive.rotated_log import log_size, renamed_parts
 from archive.settings.load import Settings
 
 _FOLDER: Final = "analysis"
@@ -26,6 +27,7 @@ _RUN: Final = re.compile(r"(?P<job>.+)-(?P<time>\d{14})")
 _HARVEST_JOB: Final = re.compile(r"h(?P<harvest>\d+)-(?P<number>\d+)")
 """The name of the crawl of a job of a harvest (`admin.harvester.job_folder`)."""
 _MOST_CANDIDATES: Final = 50
+_ENDED_BY_ITSELF: Final = (JobState.FINISHED, JobState.GAPS, JobState.LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +51,10 @@ def find_log(settings: Settings, name: str) -> NamedLog:
     Raises LogTrouble when there is none.
     """
     if _NAME.fullmatch(name):
-        if (settings.home / _FOLDER / name).is_dir():
+        if has_state(settings.home / _FOLDER / name):
             return foreign_log(settings, name)
-        runs = [*_folders(settings, name), *_folders(settings, f"{name}-*")]
-        if name.isdecimal():
-            runs += _folders(settings, f"h*-{name}-*")
-        fitting = [each for each in runs if _fits(each.name, name)]
-        if fitting:
-            return run_log(max(fitting, key=lambda each: each.name[-14:]))
+        if runs := _runs_of(settings, name):
+            return run_log(max(runs, key=lambda each: each.name[-14:]))
     raise LogTrouble(
         f"there is no job and no analysed log {name[:100]!r} in {settings.home}; `ghostfleet job list` lists jobs,"
         " `ghostfleet log list` analysed logs"
@@ -82,10 +80,12 @@ def foreign_log(settings: Settings, name: str) -> NamedLog:
 def log_at(settings: Settings, path: Path, name: str = "") -> NamedLog:
     """Return the name for a log at this path: that of its run in this home, the one given, or one made of the path.
 
-    Raises LogTrouble when another log has the name.
+    A part of a rotated log of a run stands for the whole log. Raises LogTrouble when another log has the name.
     """
     path = path.absolute()
-    if path.name == crawl_log.FILE_NAME and (path.parent / STATE_FILE).exists() and settings.home in path.parents:
+    whole = path.with_name(crawl_log.FILE_NAME)
+    is_of_run = (path.parent / STATE_FILE).exists() and settings.home in path.parents
+    if is_of_run and path in (whole, *(part for _, part in renamed_parts(whole))):
         return run_log(path.parent)
     own = path.parent.name if path.name.startswith(crawl_log.FILE_NAME) else path.name
     chosen = allowed_name(name or own) or "log"
@@ -93,6 +93,8 @@ def log_at(settings: Settings, path: Path, name: str = "") -> NamedLog:
         raise LogTrouble(f"--name {name[:80]!r} can't be used; write for instance {chosen}")
     folder = settings.home / _FOLDER / chosen
     state = read_state(folder)
+    if state is None and _runs_of(settings, chosen):
+        raise LogTrouble(f"{chosen} is the name of a job or a run of this home; choose another one by --name")
     if state is not None and state.source != str(path):
         raise LogTrouble(f"{chosen} is the name of {state.source}; choose another one by --name")
     return NamedLog(chosen, path, folder)
@@ -107,9 +109,10 @@ def foreign_logs(settings: Settings) -> Iterator[NamedLog]:
 
 
 def default_reference(log: NamedLog) -> NamedLog | None:
-    """Return the log of the previous finished run of the same job, or of the same harvest; None without one.
+    """Return the log of the previous run of the same job, or of the same harvest; None without one.
 
-    Jobs of one harvest differ in their seeds, so the run whose seeds are most alike wins, then the newest one.
+    The run has ended by itself, and its log has lines. Jobs of one harvest differ in their seeds, so the run whose
+    seeds are most alike wins, then the newest one.
     """
     found = _RUN.fullmatch(log.name) if log.run is not None else None
     if log.run is None or found is None:
@@ -123,7 +126,7 @@ def default_reference(log: NamedLog) -> NamedLog | None:
     ]
     own, best = _seeds(log.run), None
     for folder in sorted(earlier, key=lambda each: each.name[-14:], reverse=True)[:_MOST_CANDIDATES]:
-        if log_exists(folder / crawl_log.FILE_NAME) and not is_locked(_run(folder)):
+        if _is_whole(folder):
             seeds = _seeds(folder)
             likeness = len(own & seeds) / max(len(own | seeds), 1)
             if best is None or likeness > best[0]:
@@ -141,6 +144,22 @@ def running_logs(settings: Settings) -> Iterator[NamedLog]:
                     yield run_log(run.folder)
         except RunError:
             continue
+
+
+def _is_whole(run: Path) -> bool:
+    """Return whether a run ended by itself, and its log has lines."""
+    try:
+        return read_run(run).state.status in _ENDED_BY_ITSELF and log_size(run / crawl_log.FILE_NAME) > 0
+    except (RunError, OSError):
+        return False
+
+
+def _runs_of(settings: Settings, name: str) -> list[Path]:
+    """Return the folders of the runs with this name, of this job, or of the job of a harvest with this number."""
+    runs = [*_folders(settings, name), *_folders(settings, f"{name}-*")]
+    if name.isdecimal():
+        runs += _folders(settings, f"h*-{name}-*")
+    return [each for each in runs if _fits(each.name, name)]
 
 
 def _folders(settings: Settings, pattern: str) -> list[Path]:

@@ -28,6 +28,7 @@ from admin.models.moments import InputMoment
 from admin.models.operation import OutputModel, Page
 from admin.models.transaction import Actor, Right, Transaction
 from archive.dates import Micros
+from archive.rotated_log import log_size
 from archive.settings.load import Settings
 
 INTAKE_SECONDS: Final = 20.0
@@ -52,7 +53,7 @@ class AnalysisView(OutputModel):
     read_bytes: int
     """Bytes of the log that were read, without compression."""
     file_bytes: int | None
-    """Bytes of the file now; None when it is gone."""
+    """Bytes of the file, or of all parts of a rotated log, now; None when it is gone."""
     tail: int
     """Bytes of the last line, which has no end."""
     rotations: int
@@ -280,7 +281,7 @@ def _analysed(settings: Settings, name: str) -> AnalysisView:
 def _view(log: NamedLog) -> AnalysisView:
     state = read_state(log.folder)
     try:
-        size: int | None = log.path.stat().st_size
+        size: int | None = log_size(log.path)
     except OSError:
         size = None
     reference = default_reference(log)

@@ -74,11 +74,14 @@ def look_at_logs(database: Database, stop: threading.Event) -> list[tuple[int, s
             take_in(log.path, log.folder, is_ended=lambda ends=ends: stop.is_set() or time.monotonic() > ends)  # type: ignore[misc]
             with open_reading(log.folder) as reading, database.reading(SCHEDULER) as transaction:
                 found = present_alerts(reading, log, transaction.now)
+            with database.transaction(SCHEDULER) as transaction:
+                told += [(job_id, rule) for rule in tell_of_alerts(transaction, job_id, found)]
+        except DatabaseRefused:
+            raise
         except LogTrouble as error:
             _LOG.debug("the log of job %d was not searched: %s", job_id, error)
-            continue
-        with database.transaction(SCHEDULER) as transaction:
-            told += [(job_id, rule) for rule in tell_of_alerts(transaction, job_id, found)]
+        except Exception:  # whatever is wrong with one log: the jobs after this one have their alerts
+            _LOG.exception("the log of job %d could not be searched", job_id)
     with database.transaction(SCHEDULER) as transaction:
         _forget_ended(transaction, {job_id for job_id, _, _ in running})
     return told

@@ -23,6 +23,7 @@ _THREADS: Final = 2
 _MISSING: Final = (
     "the analysis of logs needs DuckDB, which is not installed; install the extra: pip install 'ghostfleet[analysis]'"
 )
+_ANEW: Final = "read the log anew (`ghostfleet log analyse NAME --anew`), and report the fault if it stays"
 
 
 class AnalysisEngine:
@@ -32,16 +33,16 @@ class AnalysisEngine:
         self._connection = connection
 
     def run(self, query: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query. Raises LogTrouble when the disk is full or a file of the analysis is gone."""
+        """Return the rows of a query. Raises LogTrouble, for instance when the disk is full or a file is damaged."""
         import duckdb
 
         try:
             return self._connection.execute(query, values or None).fetchall()
-        except (duckdb.IOException, duckdb.OutOfMemoryException) as error:
+        except duckdb.Error as error:
             reason = " ".join(str(error).split())[:300]
-            raise LogTrouble(
-                f"the analysis can't go on: {reason}; check the free space of the disk, then try again"
-            ) from error
+            is_of_disk = isinstance(error, (duckdb.IOException, duckdb.OutOfMemoryException))
+            remedy = "check the free space of the disk, then try again" if is_of_disk else _ANEW
+            raise LogTrouble(f"the analysis can't go on: {reason}; {remedy}") from error
 
     def rows(self, query: str, values: Mapping[str, object] | None = None) -> Iterator[dict[str, Any]]:
         """Yield the rows of a query by the names of their columns. Raises LogTrouble."""

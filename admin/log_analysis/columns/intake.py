@@ -66,6 +66,8 @@ def take_in(
     """
     require_engine()
     try:
+        if not folder.exists():
+            LogReader(log).head()  # a log that can't be opened gets no folder, which would take a name
         make_folder(folder)
         with _locked(folder), _cleaned(folder):
             if anew:

@@ -73,6 +73,11 @@ class IntakeState:
         return replace(self, parts=(*kept, part), place=place, lines=part.first_line + part.lines - 1)
 
 
+def has_state(folder: Path) -> bool:
+    """Return whether the folder has a state, perhaps one of another edition."""
+    return (folder / STATE_FILE).exists()
+
+
 def read_state(folder: Path) -> IntakeState | None:
     """Return the state in a folder; None when there is none, or one of another edition. Raises LogTrouble."""
     path = folder / STATE_FILE

@@ -15,6 +15,8 @@ EDITION: Final = 1
 LONG_URL: Final = 125
 """Characters; WCT's indicator counts URLs that are longer."""
 _COLUMNS: Final = 12
+_SMALL: Final = 32_767
+"""The largest SMALLINT; a URL may have more path segments."""
 _SHOWN: Final = 200
 _TEXTS: Final = (
     *("application/xhtml+xml", "application/xml", "application/json", "application/javascript"),
@@ -30,8 +32,9 @@ SELECT time, code, size, bytes, url, host, path_depth, repeats, hops, via, mime,
   NOT is_lookup AND ({_malformed()}) AS malformed
 FROM (SELECT *, {_size()} AS bytes, {class_sql("code")} AS error,
     CASE WHEN is_lookup THEN split_part(lower(url), ':', 1) || ':' ELSE {_host("parts[3]")} END AS host,
-    greatest(len(parts) - 3 - CASE WHEN parts[-1] = '' THEN 1 ELSE 0 END, 0)::SMALLINT AS path_depth,
-    (CASE WHEN len(parts) > 6 THEN len(parts) - 3 - len(list_distinct(parts[4:])) ELSE 0 END)::SMALLINT AS repeats,
+    least(greatest(len(parts) - 3 - CASE WHEN parts[-1] = '' THEN 1 ELSE 0 END, 0), {_SMALL})::SMALLINT AS path_depth,
+    least(CASE WHEN len(parts) > 6 THEN len(parts) - 3 - len(list_distinct(parts[4:])) ELSE 0 END, {_SMALL})::SMALLINT
+      AS repeats,
     starts_with(mime, 'text/') OR mime IN {_TEXTS} OR ends_with(mime, '+xml') OR ends_with(mime, '+json') AS is_text,
     coalesce(try_cast(nullif(regexp_extract(annotations, '(?:^|,)([0-9]{{1,4}})t(?:,|$)', 1), '') AS SMALLINT), 1)
       AS tries

@@ -44,7 +44,10 @@ class QaProcess:
                 return
 
     def work_on(self, session: int, asked_to_stop: Callable[[], bool]) -> QaState:
-        """Work on one session until its end, and return its state. Raises UseCaseError and ToolsMissing."""
+        """Work on one session until its end, and return its state.
+
+        Raises UseCaseError, ToolsMissing, and StartInterrupted when the end is asked for while the proxies start.
+        """
         taken = leases.take_work(self._database, QaSession, self.owner, session)
         if taken is None:
             with self._database.reading(leases.QA) as reading:

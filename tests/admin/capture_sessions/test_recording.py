@@ -11,7 +11,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -644,31 +644,55 @@ def children_named(title: str, settings: Settings) -> list[int]:
     return [pid for pid, text in processes_of(settings.home).items() if text == f"ghostfleet: {title}"]
 
 
-def test_the_capture_process_ends_what_a_killed_command_left(home: Path, sqlite_tables: Path) -> None:
-    shutil.copy(sqlite_tables, home / FILE_NAME)
+@contextmanager
+def _capture_process(home: Path, tables: Path) -> Iterator[tuple[Database, CaptureProcess]]:
+    """A capture process that does not run yet."""
+    shutil.copy(tables, home / FILE_NAME)
     settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": {"port": 0}}, environment={})
-    database = open_database(settings)
-    process = CaptureProcess(settings, database, print)
-    with database.transaction(COMMAND_LINE) as transaction:
-        given = NewCaptureSession(collection="hand")
-        number = sessions.start(transaction, given, door=CaptureDoor.WINDOW).id
-        row = transaction.session.get_one(CaptureSession, number)
-        row.worker, row.heard = "elsewhere:1:x", transaction.now
-    assert not process._has_work(), "the command works on it"
-    with database.transaction(COMMAND_LINE) as transaction:
-        transaction.session.get_one(CaptureSession, number).heard = 1
-    assert process._has_work()
+    with closing(open_database(settings)) as database:
+        yield database, CaptureProcess(settings, database, print)
+
+
+def _run_until_ended(database: Database, process: CaptureProcess, number: int) -> CaptureSessionView:
+    """Let the process run until the session has ended."""
     over = threading.Event()
     thread = threading.Thread(target=process.run, args=(over.wait, over.is_set))
     thread.start()
 
-    def state() -> CaptureState:
+    def view() -> CaptureSessionView:
         with database.reading(COMMAND_LINE) as reading:
-            return sessions.show(reading, number).state
+            return sessions.show(reading, number)
 
-    until(lambda: state() is CaptureState.ENDED, what="the end of the session", within=60)
-    over.set()
-    thread.join()
-    with database.reading(COMMAND_LINE) as reading:
-        assert "was killed" in sessions.show(reading, number).error
-    database.close()
+    try:
+        until(lambda: view().state is CaptureState.ENDED, what="the end of the session", within=60)
+    finally:
+        over.set()
+        thread.join()
+    return view()
+
+
+def test_the_capture_process_ends_what_a_killed_command_left(home: Path, sqlite_tables: Path) -> None:
+    with _capture_process(home, sqlite_tables) as (database, process):
+        with database.transaction(COMMAND_LINE) as transaction:
+            given = NewCaptureSession(collection="hand")
+            number = sessions.start(transaction, given, door=CaptureDoor.WINDOW).id
+            row = transaction.session.get_one(CaptureSession, number)
+            row.worker, row.heard = "elsewhere:1:x", transaction.now
+        assert not process._has_work(), "the command works on it"
+        with database.transaction(COMMAND_LINE) as transaction:
+            transaction.session.get_one(CaptureSession, number).heard = 1
+        assert process._has_work()
+        assert "was killed" in _run_until_ended(database, process, number).error
+
+
+def test_the_capture_process_ends_a_window_that_a_person_ends_and_no_command_records(
+    home: Path, sqlite_tables: Path
+) -> None:
+    with _capture_process(home, sqlite_tables) as (database, process):
+        with database.transaction(COMMAND_LINE) as transaction:
+            given = NewCaptureSession(collection="hand")
+            number = sessions.start(transaction, given, door=CaptureDoor.WINDOW).id
+        assert not process._has_work(), "its command has just made it"
+        with database.transaction(COMMAND_LINE) as transaction:
+            sessions.end(transaction, number)
+        _run_until_ended(database, process, number)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,10 +13,15 @@ from typing import Any, cast
 import pytest
 from support.archive.capture_rows import capture
 from support.processes.command_lines import Run
+from support.processes.waiting import until
 
+from admin.models.database import open_database
+from admin.models.qa_tables import QaSession, QaState
+from admin.models.transaction import COMMAND_LINE
 from admin.qa.workers import process
 from admin.qa.workers.tools import Tools
 from archive.settings.load import Settings, load
+from bench.process import our_command, source_environment
 from browsers.ghosts.ghost import Ghost
 from browsers.proxying.control_client import Control
 from dedupdb.captures.capture_index import Captures
@@ -46,3 +53,22 @@ def test_a_listed_url_without_a_captured_page_is_named_as_not_judged(sqlite_run:
     assert done.code == 3
     assert "1 not judged, 0 good, of 1 pages" in done.out
     assert "  ---  http://example.org/never: the collection has no captured page with this URL" in done.out
+
+
+@pytest.mark.timeout(300)
+def test_a_signal_while_the_proxies_start_stops_the_session(home: Path) -> None:
+    command = our_command("qa", "run", "news", "--home", str(home))
+    with closing(open_database(load({"home": str(home)}, environment={}))) as database:
+
+        def state() -> QaState | None:
+            with database.reading(COMMAND_LINE) as reading:
+                found = reading.session.get(QaSession, 1)
+                return found.state if found is not None else None
+
+        with subprocess.Popen(command, env=source_environment(), stderr=subprocess.PIPE, text=True) as running:
+            until(lambda: state() is QaState.RUNNING, what="the start of the session", within=100)
+            running.send_signal(signal.SIGINT)
+            _, told = running.communicate()
+        assert (running.returncode, state()) == (130, QaState.STOPPED), told
+    assert "qa run news --session 1` goes on" in told
+    assert "Traceback" not in told

@@ -18,11 +18,13 @@ from support.web.security_site import form_token
 from support.web.site_server import RunningSite, running_site
 
 from admin.cli import ghostfleet
-from admin.jobs.runs import resume_or_create
+from admin.jobs.runs import Run, resume_or_create
+from admin.log_analysis.columns.line_columns import EDITION
 from admin.models.database import Database
+from admin.models.harvest_tables import Harvest
 from admin.models.job_tables import HarvestJob, JobStatus
 from admin.models.people_tables import InstallationValue, Notification, Role
-from admin.models.transaction import COMMAND_LINE
+from admin.models.transaction import COMMAND_LINE, Transaction
 from admin.scheduler.log_watch import look_at_logs
 
 
@@ -45,6 +47,10 @@ def test_the_commands_answer_in_tables_and_in_json(home: Path, tmp_path: Path) -
     missing = run(ghostfleet, ["log", "hosts", "nothing", "--home", str(home)])
     assert missing.exit_code == 1
     assert "there is no job and no analysed log 'nothing'" in missing.stderr
+    absent = run(ghostfleet, ["log", "analyse", str(tmp_path / "crawl.log"), "--name", "absent", "--home", str(home)])
+    assert absent.exit_code == 1
+    assert "crawl.log can't be read" in absent.stderr
+    assert not (home / "analysis" / "absent").exists()
 
 
 @pytest.fixture
@@ -59,13 +65,18 @@ def run(sqlite_database: Database, site: RunningSite) -> Path:
     with sqlite_database.transaction(COMMAND_LINE) as transaction:
         harvest = add_harvest(transaction, add_channel(transaction))
         add_domain(transaction, "example.org")
-        job = add_job(transaction, harvest)
-        job.status, job.started = JobStatus.STARTED, transaction.now
-        jobs = transaction.settings.collection(job.collection) / "jobs"
-        found = resume_or_create(jobs, job.collection, f"h{harvest.id}-{job.id}", {})
-        job.run_name = found.state.name
+        return begun(transaction, harvest).folder
+
+
+def begun(transaction: Transaction, harvest: Harvest) -> Run:
+    """Start a job of the harvest, whose host met a quota; return its run."""
+    job = add_job(transaction, harvest)
+    job.status, job.started = JobStatus.STARTED, transaction.now
+    jobs = transaction.settings.collection(job.collection) / "jobs"
+    found = resume_or_create(jobs, job.collection, f"h{harvest.id}-{job.id}", {})
+    job.run_name = found.state.name
     write_log(found.crawl_log, [*ordinary(300), line(60, "https://capped.example.org/", -5003)])
-    return found.folder
+    return found
 
 
 def test_the_page_shows_the_log_of_a_job(site: RunningSite, run: Path) -> None:
@@ -106,10 +117,37 @@ def test_the_api_answers_about_a_log(site: RunningSite, run: Path) -> None:
         assert ask("/lines", status="-5003").json()["lines"][0]["number"] == 301
         assert ask("/lines", limit="0").status_code == 422
         assert ask("/hosts", limit="1").json()["next"]
+        assert ask("/hosts", after='[1,"\\ud800"]').status_code == 422
         assert ask("/timeline").json()["points"][0]["urls"] > 0
         assert ask("/statuses").json()["types"]
         assert ask("/indicators").json()["verdict"] == "reject"
         assert ask("").json()["is_complete"] is True
+
+
+def test_the_page_of_a_log_that_was_rotated_tells_of_lines_that_were_not_read(site: RunningSite, run: Path) -> None:
+    log = run / "crawl.log"
+    with site.client(Role.OPERATOR) as client:
+        read = client.post(f"/logs/{run.name}/analyse", data={"csrf_token": form_token(client)})
+        log.rename(run / "crawl.log.0001")
+        whole = client.get(f"/logs/{run.name}").text
+        write_log(log, [line(70)])
+        more = client.get(f"/logs/{run.name}").text
+
+    assert read.status_code < 400
+    assert "The file is gone" not in whole
+    assert "The file has more lines" not in whole
+    assert "The file has more lines" in more
+
+
+def test_a_damaged_analysis_keeps_the_alerts_of_no_other_job_back(sqlite_database: Database, run: Path) -> None:
+    head = {"size": 0, "sha256": ""}
+    damaged = {"edition": EDITION, "source": "", "head": head, "place": "no number", "parts": [], "broken_lines": []}
+    (run / "analysis").mkdir()
+    (run / "analysis" / "state.json").write_text(json.dumps(damaged))
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        begun(transaction, transaction.session.get_one(Harvest, 1))
+
+    assert look_at_logs(sqlite_database, threading.Event()) == [(2, "host-capped")]
 
 
 @pytest.mark.usefixtures("run")

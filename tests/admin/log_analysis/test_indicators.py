@@ -6,8 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from support.admin.log_lines import line, ordinary, write_log
 
+from admin.jobs.runs import Run, RunState
+from admin.jobs.states import JobState
+from admin.log_analysis.columns.intake import take_in
+from admin.log_analysis.columns.log_blocks import LogTrouble
 from admin.log_analysis.columns.readings import open_reading
 from admin.log_analysis.comparison import compare
 from admin.log_analysis.indicators import CrawlVerdict, IndicatorThresholds, Tolerance, indicators, worst
@@ -97,6 +102,11 @@ def test_measures_and_changes_come_from_both_logs(analysed: Callable[..., Path],
     assert (result.verdict, result.reference) == (CrawlVerdict.REJECT, "old"), "fewer than a mebibyte"
 
 
+def end_run(folder: Path, status: JobState) -> None:
+    """Write the state of a run that ended so."""
+    Run(folder, RunState("daily", "news", folder.name), resumed=False).save(status=status)
+
+
 def test_the_reference_is_the_previous_run_with_the_most_seeds_in_common(home: Path) -> None:
     settings = Settings(home=home)
     jobs = settings.collection("news") / "jobs"
@@ -111,7 +121,7 @@ def test_the_reference_is_the_previous_run_with_the_most_seeds_in_common(home: P
     }.items():
         write_log(jobs / name / "crawl.log", ordinary(10))
         (jobs / name / "seeds.txt").write_text(seeds)
-        (jobs / name / "run.json").write_text("{}")
+        end_run(jobs / name, JobState.FINISHED)
 
     def reference(name: str) -> str | None:
         found = default_reference(find_log(settings, name))
@@ -125,8 +135,55 @@ def test_the_reference_is_the_previous_run_with_the_most_seeds_in_common(home: P
     assert default_reference(log_at(settings, home / "other" / "crawl.log")) is None
 
 
+@pytest.mark.parametrize("status", JobState)
+def test_only_a_run_that_ended_by_itself_and_has_lines_is_a_reference(home: Path, status: JobState) -> None:
+    jobs = Settings(home=home).collection("news") / "jobs"
+    first, second, empty, damaged, last = (jobs / f"daily-2026010{day}000000" for day in range(1, 6))
+    for folder, ended, lines in (
+        (first, JobState.FINISHED, 10),
+        (second, status, 10),
+        (empty, JobState.FINISHED, 0),
+        (last, JobState.RUNNING, 10),
+    ):
+        write_log(folder / "crawl.log", ordinary(lines))
+        end_run(folder, ended)
+    write_log(damaged / "run.json", ["{"])
+    write_log(damaged / "crawl.log", ordinary(10))
+
+    ends_by_itself = status in (JobState.FINISHED, JobState.GAPS, JobState.LIMIT)
+    assert default_reference(run_log(last)) == run_log(second if ends_by_itself else first)
+
+
 def test_a_log_from_elsewhere_is_named_after_its_folder(home: Path, tmp_path: Path) -> None:
     found = log_at(Settings(home=home), write_log(tmp_path / "weekly 2026" / "crawl.log", []))
 
     assert (found.name, found.folder) == ("weekly-2026", home / "analysis" / "weekly-2026")
     assert isinstance(found, NamedLog)
+
+
+def test_a_log_from_elsewhere_never_takes_the_name_of_a_run_or_a_job(home: Path, tmp_path: Path) -> None:
+    settings = Settings(home=home)
+    run = settings.collection("news") / "jobs" / "news-20261103000000"
+    write_log(run / "crawl.log", ordinary(10))
+    write_log(run / "crawl.log.0001", ordinary(10))
+    end_run(run, JobState.FINISHED)
+    (home / "analysis" / "news").mkdir(parents=True)
+
+    assert find_log(settings, "news") == run_log(run)
+    assert log_at(settings, run / "crawl.log.0001") == run_log(run)
+    with pytest.raises(LogTrouble, match="news is the name of a job or a run"):
+        log_at(settings, write_log(tmp_path / "crawl.log", []), "news")
+    with pytest.raises(LogTrouble, match="news-20261103000000 is the name of a job or a run"):
+        log_at(settings, write_log(tmp_path / run.name / "crawl.log", []))
+
+
+def test_a_log_that_was_named_before_its_name_was_that_of_a_job_keeps_it(home: Path, tmp_path: Path) -> None:
+    settings = Settings(home=home)
+    log = log_at(settings, write_log(tmp_path / "news" / "crawl.log", ordinary(10)))
+    take_in(log.path, log.folder)
+    run = settings.collection("news") / "jobs" / "news-20261103000000"
+    write_log(run / "crawl.log", ordinary(10))
+    end_run(run, JobState.FINISHED)
+
+    assert log_at(settings, log.path) == log
+    assert find_log(settings, "news") == log

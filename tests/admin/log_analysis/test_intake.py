@@ -80,6 +80,20 @@ def test_malformed_urls_and_repeating_paths_are_told(analysed: Callable[..., Pat
     assert {url: facts for url, *facts in found} == {url: list(facts) for url, facts in expected.items()}
 
 
+def test_more_path_segments_than_a_column_can_count_are_counted_as_its_most(analysed: Callable[..., Path]) -> None:
+    folder = analysed([line(1, f"http://a.example.org/{'/' * 33_000}"), line(2)])
+
+    assert rows(folder, "path_depth, repeats") == [(32_767, 32_767), (0, 0)]
+
+
+def test_a_damaged_file_of_an_analysis_is_told_in_one_line(analysed: Callable[..., Path]) -> None:
+    folder = analysed([line(1)])
+    (folder / "lines-000001.parquet").write_bytes(b"no columns")
+
+    with pytest.raises(LogTrouble, match="can't go on"), open_reading(folder):
+        pass
+
+
 def test_a_log_of_rubbish_gives_its_good_lines_and_names_the_others(tmp_path: Path) -> None:
     good = [line(number).encode() for number in range(4)]
     long = b"x" * 10_000_000
@@ -188,6 +202,7 @@ def test_a_log_that_was_rotated_or_removed_keeps_what_was_read(tmp_path: Path) -
     assert "crawl.log can't be read" in gone.trouble
     with pytest.raises(LogTrouble, match="can't be read"):
         take_in(log, tmp_path / "never")
+    assert not (tmp_path / "never").exists()
 
 
 def test_a_second_analysis_at_once_says_so(tmp_path: Path) -> None:
