@@ -86,12 +86,12 @@ class Captures:
         with reading(self._engine) as connection:
             return {row.source: row.mark for row in connection.execute(query)}
 
-    def offsets(self, collection: str, filename: str, among: Collection[int]) -> set[int]:
-        """Return the offsets of a file, out of the given ones, at which the index has a capture."""
+    def places(self, collection: str, filename: str, among: Collection[int]) -> set[tuple[int, int]]:
+        """Return offset and length of the captures of a file that the index has at the given offsets."""
         mine = and_(_C.collection == collection, _C.filename == filename)
         with reading(self._engine) as connection:
-            found = (select(_C.offset).where(mine, _C.offset.in_(batch)) for batch in batched(among, _BATCH))
-            return {offset for query in found for offset in connection.scalars(query)}
+            found = (select(_C.offset, _C.length).where(mine, _C.offset.in_(batch)) for batch in batched(among, _BATCH))
+            return {(row.offset, row.length) for query in found for row in connection.execute(query)}
 
     def at(self, collection: str, filename: str, offsets: Collection[int]) -> dict[int, Capture]:
         """Return the captures of a file at the given offsets, by offset."""
@@ -106,9 +106,13 @@ class Captures:
         with writing(self._engine) as connection:
             known = connection.scalars(select(_C.offset).where(mine)).all()
             strays = set(known) - set(offsets)
-            for batch in batched(strays, _BATCH):
-                connection.execute(delete(CAPTURES).where(mine, _C.offset.in_(batch)))
+            _delete_at(connection, mine, strays)
         return len(strays)
+
+    def remove(self, collection: str, filename: str, offsets: Collection[int]) -> None:
+        """Remove the captures of a file that are at the given offsets."""
+        with writing(self._engine) as connection:
+            _delete_at(connection, and_(_C.collection == collection, _C.filename == filename), offsets)
 
     def filenames(self, collection: str) -> list[str]:
         """Return the sorted names of the files in which the collection has captures.
@@ -354,6 +358,11 @@ def limited[T](found: Iterator[T], query: Query) -> Iterator[T]:
 def _begins(prefix: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """Return the condition that a text begins with `prefix`. LIKE ignores case in SQLite, so it can't be used."""
     return POSITIONS.c.source >= prefix, POSITIONS.c.source < prefix + chr(0x10FFFF)
+
+
+def _delete_at(connection: Connection, of_file: ColumnElement[bool], offsets: Collection[int]) -> None:
+    for batch in batched(offsets, _BATCH):
+        connection.execute(delete(CAPTURES).where(of_file, _C.offset.in_(batch)))
 
 
 def _by_nearness(newest_first: Sequence[Row[Any]], url: str, date: Micros | None) -> list[Row[Any]]:

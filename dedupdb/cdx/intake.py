@@ -172,7 +172,7 @@ class Intake:
 
         def lines() -> Iterator[str]:
             for raw in _lines_of(place.sidecar):
-                text, offset = raw.decode(errors="replace"), cdxj.offset_in(raw, place.name)
+                text, (offset, _) = raw.decode(errors="replace"), cdxj.place_in(raw, place.name) or (None, 0)
                 if offset is not None and offset in fresh:
                     with suppress(ValueError):
                         known[offset] = acceptable(cdxj.parse(text, place.folder.name))

@@ -63,6 +63,12 @@ class Sidecars:
         folders = [self._collections / collection] if collection else sorted(self._collections.glob("*"))
         return sum(self._reconcile_folder(folder) for folder in folders if re.fullmatch(NAME_PATTERN, folder.name))
 
+    def read_anew(self, collection: str, filename: str) -> int:
+        """Replace the captures of a file that was written anew. Return how many it has. Raises OSError."""
+        place = WarcPaths(self._collections / collection, filename)
+        self._captures.drop_file(collection, filename, _source(place))
+        return self._reconcile_file(place, SidecarMark())
+
     def repair(self, collection: str) -> Iterator[RepairedSidecar]:
         """Rewrite sidecars that are missing or incomplete, from the WARC files; yield the state of each sidecar."""
         for repaired in repair_sidecars(self._collections / collection):
@@ -133,12 +139,18 @@ class Sidecars:
     def _sorted_out(self, lines: bytes, place: WarcPaths) -> tuple[list[Capture], set[int]]:
         """Return captures that the index may lack, and the offsets of the others.
 
-        Most lines have captures that were announced before. Finding those costs a fifth of parsing the lines.
+        Most lines have captures that were announced before. Finding those costs a fifth of parsing the lines. A capture
+        with another length gives way: its record was written anew.
         """
-        said = {line: cdxj.offset_in(line, place.name) for line in lines.split(b"\n")}
-        asked = {offset for offset in said.values() if offset is not None}
-        known = self._captures.offsets(place.folder.name, place.name, asked)
-        return list(_captures_of((line for line, offset in said.items() if offset not in known), place)), known
+        collection = place.folder.name
+        said = {line: cdxj.place_in(line, place.name) for line in lines.split(b"\n")}
+        places = {each for each in said.values() if each is not None}
+        known = self._captures.places(collection, place.name, [offset for offset, _ in places])
+        fresh = list(_captures_of((line for line, each in said.items() if each not in known), place))
+        offsets = {offset for offset, _ in known}
+        if changed := offsets & {capture.offset for capture in fresh if capture.filename == place.name}:
+            self._captures.remove(collection, place.name, changed)
+        return fresh, offsets
 
 
 def source(collection: str, name: str) -> str:

@@ -106,7 +106,8 @@ def unread_files(settings: Settings, index: OpenIndex, name: str) -> int:
 def _has_all(index: OpenIndex, name: str, place: WarcPaths) -> bool:
     """Return whether the index has a capture at the place of each line of a sidecar. A large sidecar counts as unread.
 
-    The number of captures would not do: a file that was written anew has its captures at other places.
+    The number of captures would not do: a file that was written anew has its captures at other places, and with other
+    lengths.
     """
     try:
         with place.sidecar.open("rb") as file:
@@ -115,7 +116,9 @@ def _has_all(index: OpenIndex, name: str, place: WarcPaths) -> bool:
         return True
     if len(content) > _MOST_COMPARED:
         return False
-    places = {cdxj.offset_in(line, place.name) for line in content.split(b"\n")[:-1]}
-    rows = select(CAPTURES.c.offset).where(CAPTURES.c.collection == name, CAPTURES.c.filename == place.name)
+    places = {cdxj.place_in(line, place.name) for line in content.split(b"\n")[:-1]}
+    rows = select(CAPTURES.c.offset, CAPTURES.c.length).where(
+        CAPTURES.c.collection == name, CAPTURES.c.filename == place.name
+    )
     with reading(index.engine) as connection:
-        return places.issubset(connection.scalars(rows))
+        return places.issubset(map(tuple, connection.execute(rows)))

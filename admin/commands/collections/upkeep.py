@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -14,13 +14,14 @@ import click
 
 from admin.collections.names import CollectionName
 from admin.collections.names import chosen_collections as chosen_collections
-from admin.options import JOB_FAILED, InputError, common, load_settings
+from admin.options import JOB_FAILED, InputError, JobFailed, common, load_settings
 from admin.units import counted
 from archive.program_name import command
 
 if TYPE_CHECKING:
     from archive.settings.load import Settings
     from archive.storage.upload import Uploader
+    from archive.warc.upkeep.repair import Repaired
 
 
 @click.command("config")
@@ -55,41 +56,50 @@ def repair(home: Path | None, settings_file: Path | None, collections: tuple[str
     """Repair WARC files that a killed process left open.
 
     An incomplete record at the end is removed, the sidecar is completed, and the file gets its final name. In files of
-    other programs, records whose end is a few bytes off are written anew; the output names these files. Without
-    COLLECTION all collections of the home are repaired. A file that is being written is not changed. Exit code 1 when
-    a file could not be repaired.
+    other programs, records whose end is a few bytes off are written anew, and the index follows; the output names these
+    files. Without COLLECTION all collections of the home are repaired. A file that is being written is not changed.
+    Exit code 1 when a file could not be repaired, or the index could not be opened.
     """
-    from archive.warc.upkeep.mend import mend
     from archive.warc.upkeep.repair import RepairOutcome, being_written
-    from archive.warc.upkeep.repair import repair as repair_collection
 
     settings = load_settings(home, settings_file)
     failed = False
-    for name in chosen_collections(settings, collections):
-        mended = list(mend(settings, name))
-        _index_again(settings, name, [each.filename for each in mended if each.outcome is RepairOutcome.MENDED])
-        for each in (*repair_collection(settings, name), *mended):
-            failed = failed or each.outcome is RepairOutcome.FAILED
-            facts = {"collection": name, "file": each.filename, "outcome": each.outcome, "records": each.records}
-            facts |= {"cut_bytes": each.cut_bytes, "reason": each.reason}
-            click.echo(json.dumps(facts) if as_json else f"{name}: {each}")
+    names = chosen_collections(settings, collections)
+    for name, each in _repaired(settings, names):
+        failed = failed or each.outcome is RepairOutcome.FAILED
+        facts = {"collection": name, "file": each.filename, "outcome": each.outcome, "records": each.records}
+        facts |= {"cut_bytes": each.cut_bytes, "reason": each.reason}
+        click.echo(json.dumps(facts) if as_json else f"{name}: {each}")
+    for name in names:
         for paths in being_written(settings, name):
             facts = {"collection": name, "file": paths.name, "outcome": "left alone", "reason": "it is being written"}
             click.echo(json.dumps(facts) if as_json else f"{name}: {paths.name} not changed: it is being written")
     return JOB_FAILED if failed else 0
 
 
-def _index_again(settings: Settings, collection: str, filenames: list[str]) -> None:
-    """Replace the rows of files whose records have other places now."""
-    if not filenames:
-        return
-    from dedupdb.captures.capture_index import Captures
-    from dedupdb.index.sidecars import Sidecars, source_of
+def _repaired(settings: Settings, collections: Iterable[str]) -> Iterator[tuple[str, Repaired]]:
+    """Repair collections, and yield what was done to each file. Raises JobFailed.
 
-    with Captures(settings.database_url) as captures:
-        for filename in filenames:
-            captures.drop_file(collection, filename, source_of(collection, filename))
-        Sidecars(settings.home, captures).reconcile(collection)
+    No file is written anew without an index that follows.
+    """
+    from archive.warc.upkeep.mend import mend
+    from archive.warc.upkeep.repair import RepairOutcome, repair
+    from dedupdb.captures.capture_index import Captures
+    from dedupdb.captures.schema import CapturesError
+    from dedupdb.index.sidecars import Sidecars
+
+    for name in collections:
+        yield from ((name, each) for each in repair(settings, name))
+    try:
+        with Captures(settings.database_url) as captures:
+            sidecars = Sidecars(settings.home, captures)
+            for name in collections:
+                for each in mend(settings, name):
+                    yield name, each
+                    if each.outcome is RepairOutcome.MENDED:
+                        sidecars.read_anew(name, each.filename)
+    except (CapturesError, OSError) as error:
+        raise JobFailed(f"the files of other programs were not all repaired and indexed: {error}") from error
 
 
 @click.command("upload")
@@ -257,7 +267,7 @@ def private_or_shared_redis(settings: Settings) -> Iterator[str]:
 
     Raises InputError.
     """
-    from frontier.private_redis.server import RedisProblem, start_redis
+    from frontier.private_redis.server import EmbeddedRedis, RedisProblem
     from frontier.redis_check import check_redis
 
     try:
@@ -265,7 +275,7 @@ def private_or_shared_redis(settings: Settings) -> Iterator[str]:
             check_redis(settings.redis.url, timeout_seconds=settings.redis.timeout_seconds)
             yield settings.redis.url
         else:
-            with start_redis(settings.home) as server:
+            with EmbeddedRedis(settings.home) as server:
                 yield server.url
     except RedisProblem as error:
         raise InputError(str(error)) from error

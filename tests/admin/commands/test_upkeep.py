@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 from support.archive.exchanges import exchange, keep, response
+from support.archive.foreign_warcs import http
+from support.archive.imported_collection import ImportedShelf, made
 from support.processes.ghostfleet_command import ROOT, Command
 
 from archive.settings.load import Settings
 from archive.warc.writing.writer import WarcWriter
+
+FOREIGN = ("http://hill.example/1", "http://hill.example/2")
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -150,6 +154,41 @@ def test_repair_completes_files_of_a_killed_writer(settings: Settings) -> None:
     assert done.returncode == 0
     assert json.loads(done.stdout)["outcome"] == "closed"
     assert closed.read_bytes() == content
+
+
+def _foreign(settings: Settings) -> Path:
+    """A file of another program, in the collection "old" and its index, whose first record ends with one line end."""
+    first, second = (made("response", url, http(b"moss"))[0] for url in FOREIGN)
+    with ImportedShelf(settings) as shelf:
+        shelf.take(first.removesuffix(b"\r\n"), second)
+    return settings.archive_dir("old") / "a.warc.gz"
+
+
+def test_the_index_follows_a_file_that_repair_writes_anew(settings: Settings) -> None:
+    file = _foreign(settings)
+    before = file.stat().st_size
+    done = _run("repair", "--home", str(settings.home), "--json")
+    assert (done.returncode, json.loads(done.stdout)["outcome"]) == (0, "mended"), done.stderr
+    assert file.stat().st_size > before
+    with ImportedShelf(settings) as shelf:
+        assert [shelf.ask(url) for url in FOREIGN] == [(200, b"moss")] * 2
+        assert len(shelf.rows(FOREIGN[1])) == 1
+
+
+def test_repair_writes_no_file_anew_that_the_index_can_not_follow(settings: Settings) -> None:
+    """The file was written anew, and a traceback ended the command before the index had its new places."""
+    left, file = _left_open(settings), _foreign(settings)
+    before = file.read_bytes()
+    for path in settings.home.glob("ghostfleet.db*"):
+        path.unlink()
+    (settings.home / "ghostfleet.db").write_bytes(b"no database" * 1_000)
+    done = _run("repair", "--home", str(settings.home))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("ghostfleet: the files of other programs were not all repaired")
+    assert "Traceback" not in done.stderr
+    assert file.read_bytes() == before
+    assert not left.exists()
+    assert " closed: " in done.stdout
 
 
 def test_upload_copies_finished_files_to_the_storage(settings: Settings, archived: Path, tmp_path: Path) -> None:

@@ -95,6 +95,25 @@ def test_lines_that_a_repair_took_away_leave_the_index_too(sidecars: Sidecars, c
     assert known(captures) == [1, 2, 8]
 
 
+@pytest.mark.parametrize("is_read_before", [True, False], ids=["a sidecar that was read", "a sidecar that is new"])
+def test_a_record_that_was_written_anew_has_its_new_length(
+    sidecars: Sidecars, captures: Captures, path: Path, is_read_before: bool
+) -> None:
+    """A repair was killed between the files and the index: the mended record could not be read any more."""
+    lines = line(1, length=211) + line(212, length=50)
+    if is_read_before:
+        write(path, lines)
+        assert sidecars.reconcile() == 2
+        path.unlink()
+    else:
+        captures.add(cdxj.parse(each, "news") for each in lines.splitlines())
+    write(path, line(1, length=244) + line(245, length=50))
+    assert sidecars.reconcile() == 2
+    assert sidecars.reconcile() == 0
+    assert {each.length for each in everything(captures) if each.offset == 1} == {244}
+    assert 245 in known(captures)
+
+
 @pytest.mark.parametrize("grown", ["", line(4), line(4) + line(5) + line(6)], ids=["shorter", "as long", "longer"])
 def test_a_sidecar_cut_back_in_place_is_read_again(
     sidecars: Sidecars, captures: Captures, path: Path, grown: str
@@ -184,7 +203,7 @@ def test_what_was_announced_is_not_taken_for_what_another_line_says_in_its_url(
 ) -> None:
     """Announced captures' lines are told by their place alone, and a URL may look like one."""
     captures.add([capture("http://example.org/1", offset=1)])
-    lookalike = f'http://example.org/?","offset":"1","filename":"{NAME}"'
+    lookalike = f'http://example.org/?","length":"321","offset":"1","filename":"{NAME}"'
     elsewhere = line(1, filename="other.warc.gz")
     write(path, line(1) + cdxj.line(capture(lookalike, offset=2)) + "\n" + elsewhere + line(3))
     assert sidecars.reconcile() == 3
