@@ -5,6 +5,9 @@ The rules of a collection are the lines of its file `access.aclj`, in the form o
 behind it, the rule is for this URL alone. The longest rule decides. A line that begins with `!` has what holds without
 a rule: `! {"default": "allow", "embargo": {"newer": {"days": 90}}}`.
 
+A key without `)`, such as `org,example`, covers a domain with its subdomains and ports when the domain is the `url` of
+the rule. Otherwise the rule is one of pywb, which compares letters: the key covers `org,example2)/`, too.
+
 | access | effect |
 |---|---|
 | allow | The capture is shown, unless the embargo holds. |
@@ -34,7 +37,7 @@ from archive.capture import Capture
 from archive.dates import Micros, now_micros, parse_date, timestamp14
 from archive.files import replacement
 from archive.json_text import compact_json
-from archive.loose_key import loose_key
+from archive.loose_key import is_border, loose_key
 from archive.url import OF_A_PAGE, UrlError, canonical
 
 FILE_NAME: Final = "access.aclj"
@@ -118,6 +121,14 @@ class AccessRule:
     user: str = ""
     """A rule for one user of pywb. Ghostfleet's readers have no names, so it is kept and never applied."""
 
+    def covers(self, key: str) -> bool:
+        """Return whether the rule is for a key that begins with the key of the rule.
+
+        pywb, which compares letters, writes a key without `)` as `url`, too. A top-level domain has no comma.
+        """
+        is_of_pywb = not self.url or (self.url == self.key and "," in self.key)
+        return is_of_pywb or is_border(key, len(self.key))
+
     def line(self) -> str:
         """Return the rule as a line of the file, with a line end."""
         said: dict[str, object] = {"access": str(self.access)}
@@ -156,9 +167,9 @@ class AccessRules:
         """Return whether everything may be seen."""
         return not self.rules and self.default is Access.ALLOW and self.embargo is None and not self.above
 
-    def hides_everything(self, now: Micros | None = None) -> bool:
+    def hides_everything(self) -> bool:
         """Return whether curation hides the whole collection at this moment, so that not even its name is shown."""
-        moment = now_micros() if now is None else now
+        moment = now_micros()
         return any(
             (not each.rules and each.default is Access.EXCLUDE)
             or any(
@@ -187,7 +198,7 @@ class AccessRules:
                     return rule
         for length in self._lengths:
             for rule in self._prefixes.get(key[:length], ()) if length <= len(key) else ():
-                if rule.period.has(date, now):
+                if rule.covers(key) and rule.period.has(date, now):
                     return rule
         return None
 
@@ -256,7 +267,7 @@ def rule_for(url: str, access: Access, *, is_exact: bool = False, period: Period
     bare = url.removeprefix("*.").removesuffix("*")
     address = bare if "://" in bare else f"http://{bare}"
     try:
-        canonical(address)
+        address = canonical(address)
     except UrlError as error:
         why = f"{url[:200]!r} is not a URL ({error}); write https://example.org/news/ or *.example.org"
         raise AccessRuleError(why) from error
@@ -264,7 +275,12 @@ def rule_for(url: str, access: Access, *, is_exact: bool = False, period: Period
         raise AccessRuleError(f"{url[:200]!r} stands for many URLs; leave out --exact, or write one URL")
     key = loose_key(address)
     if is_domain:
-        key = key.partition(")")[0]
+        key, _, rest = key.partition(")")
+        if rest not in ("", "/"):
+            host = address.split("/")[2]
+            raise AccessRuleError(
+                f"{url[:200]!r} is a domain and has no path; write *.{host}, or the URL {address[:200]}"
+            )
     return AccessRule(key, access, is_exact, period or Period(), url)
 
 

@@ -28,3 +28,12 @@ def loose_key(url: str) -> str:
     path, _, query = rest[cut:].partition("?")
     parts = f"?{'&'.join(sorted(query.split('&')))}" if query else ""
     return f"{','.join(reversed(host.split('.')))}{port}){path}{parts}"
+
+
+def is_border(key: str, length: int) -> bool:
+    """Return whether a site may end here within a key: `org,example` is no beginning of `org,example2)/`.
+
+    Behind the `)`, a site may end anywhere.
+    """
+    beginning, following = key[:length], key[length : length + 1]
+    return not following or following in "),:" or not beginning or beginning[-1] in ",:" or ")" in beginning

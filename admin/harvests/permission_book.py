@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from admin.models.curation_tables import PermissionState, SitePermission
 from archive.dates import Micros
-from archive.loose_key import loose_key
+from archive.loose_key import is_border, loose_key
 from archive.settings.curation import PermissionRule
 
 _LONGEST_TRAP: Final = 4_000
@@ -73,7 +73,7 @@ class PermissionBook:
         """Return how the permission of the longest site of this loose key stands."""
         for length in self._lengths:
             found = self.sites.get(key[:length]) if length <= len(key) else None
-            if found is not None and (length == len(key) or _is_border(key, length)):
+            if found is not None and is_border(key, length):
                 return found
         return PermissionStanding.NONE
 
@@ -124,7 +124,7 @@ class PermissionBook:
             prefix = self._prefixes[at]
             if not prefix.startswith(site):
                 return
-            if len(prefix) == len(site) or _is_border(prefix, len(site)):
+            if is_border(prefix, len(site)):
                 yield prefix
 
     @cached_property
@@ -145,11 +145,6 @@ def read_book(session: Session, rule: PermissionRule, now: Micros) -> Permission
         rule,
         {prefix: standing_of(PermissionState(state), until, now) for prefix, state, until in session.execute(query)},
     )
-
-
-def _is_border(key: str, length: int) -> bool:
-    """Return whether a site may end here within a key: `org,example` is no beginning of `org,example2)/`."""
-    return key[length - 1] in ")/?&=,:" or key[length] in "),/?:" or ")" in key[:length]
 
 
 def _expression(prefix: str) -> str:

@@ -1,4 +1,9 @@
-"""A person writes a moment as a date of ISO 8601 with its zone. Programs may write microseconds since 1970."""
+"""A person writes a moment as a date of ISO 8601 with its zone. Programs may write microseconds since 1970.
+
+Digits alone are a day (20270115), a timestamp of CDX files (20270115070000), or microseconds. Shorter dates such as
+2027 are refused, since nobody says whether the beginning or the end of the year is meant. A lone 0 is 1970, from where
+programs ask for everything.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +12,27 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from archive.dates import Micros
+from archive.dates import Micros, parse_date
 
 MOMENT_REMEDY: Final = "write 2027-01-15, or 2027-01-15T08:00+01:00 with a zone"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY_DIGITS: Final = 8
-"""Digits of a day without dashes, such as 20270115. Any other number is one of microseconds."""
+_DATE_DIGITS: Final = (8, 14)
+"""Numbers of digits that a date has: to the day or to the second. All moments after March 1973 have more in
+microseconds.
+"""
 
 
 def moment_of(text: str) -> Micros:
     """Return the moment of a text; a date without a zone is UTC. Raises ValueError with the remedy."""
     text = text.strip()
-    if text.isascii() and text.isdecimal() and len(text) != _DAY_DIGITS:
+    is_number = text.isascii() and text.isdecimal()
+    if text == "0" or (is_number and len(text) > max(_DATE_DIGITS)):
         return int(text[:20])
     try:
+        if is_number and len(text) in _DATE_DIGITS:
+            return parse_date(text)
+        if is_number:
+            raise ValueError("neither a day nor a second")
         found = datetime.fromisoformat(text)
     except ValueError:
         raise ValueError(f"this is no date; {MOMENT_REMEDY}") from None

@@ -35,6 +35,12 @@ NOW = parse_date("20261123")
         ("*.example.org", "http://sub.example.org/x", True),
         ("*.example.org", "http://example.org:8080/x", True),
         ("*.example.org", "http://example.organic/", False),
+        ("*.example.org", "http://example-shop.org/", False),
+        ("*.example.org", "http://example2.org/", False),
+        ("*.example.org/*", "http://sub.example.org/x", True),
+        ("*.example.org:80", "http://sub.example.org/x", True),
+        ("*.example.org:8080", "http://example.org:8080/x", True),
+        ("*.example.org:8080", "http://example.org:80801/x", False),
         ("https://example.org/news/", "urn:text:https://example.org/news/1", True),
         ("https://example.org/news/", "urn:pageinfo:https://example.org/news/1", True),
         ("https://example.org/news/", "urn:not-modified:https://example.org/news/1", True),
@@ -44,6 +50,12 @@ NOW = parse_date("20261123")
 def test_a_rule_covers_what_begins_so(written: str, url: str, is_covered: bool) -> None:
     rules = AccessRules([rule_for(written, Access.EXCLUDE)])
     assert rules.decide(url, OLD, NOW) is (Access.EXCLUDE if is_covered else Access.ALLOW)
+
+
+@pytest.mark.parametrize("written", ["*.example.org/private/", "*.example.org/private*", "*.example.org?a=1"])
+def test_a_domain_with_a_path_is_refused(written: str) -> None:
+    with pytest.raises(AccessRuleError, match=r"no path; write \*\.example\.org, or the URL http://example\.org/"):
+        rule_for(written, Access.EXCLUDE)
 
 
 def test_an_exact_rule_is_for_one_url_and_wins_over_longer_and_shorter_ones() -> None:
@@ -100,6 +112,20 @@ def test_a_file_of_pywb_is_read(tmp_path: Path) -> None:
     assert list(said.values()) == ["block", "allow_ignore_embargo", "exclude", "allow"]
     assert rules.decide("http://sub.example.com/", OLD, NOW) is Access.BLOCK
     assert rules.decide("http://sub.example.com/", NEW, NOW) is Access.ALLOW_IGNORE_EMBARGO
+
+
+def test_a_key_of_pywb_covers_the_letters_that_follow_and_a_domain_does_not(tmp_path: Path) -> None:
+    (tmp_path / "list.aclj").write_text(
+        'com,exa - {"access": "block", "url": "com,exa"}\n'
+        'net,exa - {"access": "block"}\n'
+        'org, - {"access": "block", "url": "org,"}\n'
+        'test,exa - {"access": "exclude", "url": "exa.test"}\n'
+        'localhost - {"access": "exclude", "url": "localhost"}\n'
+    )
+    rules = load(tmp_path / "list.aclj")
+    hosts = ("example.com", "example.net", "example.org", "example.test", "sub.exa.test", "localhost2", "localhost")
+    said = [str(rules.decide(f"http://{host}/", OLD, NOW)) for host in hosts]
+    assert said == ["block", "block", "block", "allow", "exclude", "allow", "exclude"]
 
 
 def test_rules_survive_being_written(tmp_path: Path) -> None:

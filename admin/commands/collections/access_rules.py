@@ -17,6 +17,7 @@ from admin.units import counted
 from archive.access_rules import (
     FILE_NAME,
     Access,
+    AccessControl,
     AccessRule,
     AccessRuleError,
     AccessRules,
@@ -161,8 +162,11 @@ def import_rules(home: Path | None, settings_file: Path | None, collection: str,
 @click.argument("url")
 @click.option("--date", default="", metavar="DIGITS", help="Date of the capture, 4 to 14 digits.  [now]")
 def match(home: Path | None, settings_file: Path | None, collection: str, url: str, date: str) -> None:
-    """Show what holds for a capture of a URL."""
-    rules = _load(_file(home, settings_file, collection))
+    """Show what holds for a capture of a URL, by these rules and by those of curation."""
+    settings = load_settings(home, settings_file)
+    name = chosen_collection(settings, collection)
+    control = AccessControl(settings.home / "collections", settings.curation.access_policy())
+    rules = _checked(lambda: control.rules(name))
     try:
         moment: Micros = parse_date(date) if date else now_micros()
     except ValueError as error:

@@ -272,11 +272,13 @@ def _flow_url(file: Path | None, text: str) -> str:
 
 
 def _password(file: Path | None) -> str:
+    from admin.commands.use_cases.values import read_secret
+
     if file is not None:
-        lines = file.read_text("utf-8").splitlines()
-        if not lines or not lines[0]:
+        secret = read_secret(str(file), "--password-file")
+        if not secret:
             raise InputError(f"--password-file {file} has no password in its first line")
-        return lines[0]
+        return secret
     return os.environ.get(PASSWORD_VARIABLE) or str(click.prompt("Password", hide_input=True))
 
 

@@ -170,7 +170,12 @@ def _of_changes(changes: Iterable[str]) -> dict[str, Any]:
             found.setdefault(key, []).extend([line] if text else [])
         else:
             table, _, own = key.rpartition(".")
-            (found.setdefault(table, {}) if table else found)[own] = _value(text)
+            place = found.setdefault(table, {}) if table else found
+            if not isinstance(place, dict):
+                raise InputError(
+                    f"{change[:100]!r} sets a key of {table}, which another change sets; leave one of them out"
+                )
+            place[own] = _value(text)
     return found
 
 

@@ -96,7 +96,8 @@ def _scope_of(settings: Settings, profile: Path | None, job: str | None) -> tupl
     if job is None:
         return Profile(), []
     folders = sorted((settings.home / "collections").glob("*/jobs"))
-    runs = [run for folder in folders for run in find_runs(folder) if job in (run.state.job, run.state.name)]
+    with steering_errors():
+        runs = [run for folder in folders for run in find_runs(folder) if job in (run.state.job, run.state.name)]
     if not runs:
         raise JobError(f"--job {job}: there is no such job in {settings.home}; `ghostfleet job list` names them")
     latest = max(runs, key=lambda run: run.state.name[-14:])

@@ -16,7 +16,7 @@ from archive.dates import Micros
 
 
 class Moment(click.ParamType[int]):
-    """The parameter is a moment: `2027-01-15`, `2027-01-15T08:00+01:00`, or microseconds since 1970."""
+    """The parameter is a moment: `2027-01-15`, `2027-01-15T08:00+01:00`, or digits as `moment_of` reads them."""
 
     name = "date"
 

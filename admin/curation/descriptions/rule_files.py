@@ -6,7 +6,9 @@ is written last. `write_rules` repairs a file that a broken transaction left beh
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from typing import Final
 
 from sqlalchemy import select
 
@@ -18,6 +20,9 @@ from archive.access_rules import CURATION_FILE, Access, AccessRule, AccessRules,
 from archive.file_lock import locked_folder
 from archive.files import make_folder
 from archive.loose_key import loose_key
+
+_PATH_OF_A_DOMAIN: Final = re.compile(r"\A(\*\.(?:\w+://)?[^/?]*)[/?].*")
+"""Earlier releases stored exclusions such as `*.example.org/private/`, and excluded the whole domain."""
 
 
 def curation_rules(descriptions: Iterable[CurationDescription], exclusions: Iterable[CurationExclusion]) -> AccessRules:
@@ -33,7 +38,7 @@ def curation_rules(descriptions: Iterable[CurationDescription], exclusions: Iter
         if each.embargo_until is not None:
             period = Period(at=at, until=each.embargo_until)
             rules.append(AccessRule(key, Access.EXCLUDE, is_exact, period, each.url))
-    rules += [rule_for(each.url, Access.EXCLUDE) for each in exclusions]
+    rules += [rule_for(_PATH_OF_A_DOMAIN.sub(r"\1", each.url), Access.EXCLUDE) for each in exclusions]
     return AccessRules(rules, state=str(state))
 
 

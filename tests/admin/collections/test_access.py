@@ -12,6 +12,7 @@ from support.archive.exchanges import DATE, exchange, keep
 from support.processes.ghostfleet_command import ROOT
 from support.proxy.running_proxy import RunningProxy
 
+from archive.access_rules import CURATION_FILE, LICENCE_FILE, Access, AccessRules, rule_for
 from archive.settings.load import Settings
 from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
@@ -74,12 +75,27 @@ def test_rules_are_listed_imported_replaced_and_tried(settings: Settings, tmp_pa
     assert _done(settings.home, "match", f"{SITE}/b", "--date", "2020") == "exclude\n"
 
 
+def test_what_curation_and_licences_hide_is_not_said_to_be_shown(settings: Settings) -> None:
+    settings.archive_dir("news").mkdir(parents=True)
+    hidden = rule_for("*.hidden.example", Access.EXCLUDE)
+    AccessRules([hidden]).save(settings.collection("news") / CURATION_FILE)
+    AccessRules([rule_for("*.refused.example", Access.BLOCK)]).save(settings.home / "collections" / LICENCE_FILE)
+    hosts = ("shown.example", "hidden.example", "refused.example")
+    assert [_done(settings.home, "match", host) for host in hosts] == ["allow\n", "exclude\n", "allow\n"]
+    (settings.home / "ghostfleet.toml").write_text("[curation]\nlicences_bind_readers = true\n")
+    assert [_done(settings.home, "match", host) for host in hosts] == ["allow\n", "exclude\n", "block\n"]
+    (settings.collection("news") / CURATION_FILE).write_text("spoilt\n")
+    done = _access(settings.home, "match", "shown.example")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+
 def test_bad_input_is_one_line(settings: Settings, tmp_path: Path) -> None:
     settings.archive_dir("news").mkdir(parents=True)
     (tmp_path / "bad.aclj").write_text("no rule\n")
     for arguments in (
         ("add", "exclude", "http://"),
         ("add", "exclude", "*.example.org", "--exact"),
+        ("add", "exclude", "*.example.org/private/"),
         ("add", "exclude", "example.org", "--before", "soon"),
         ("remove", "example.org"),
         ("import", tmp_path / "bad.aclj"),

@@ -70,6 +70,17 @@ def test_a_login_is_made_listed_and_deleted(tmp_path: Path, origin: RawOrigin) -
         assert "s3cret" not in path.read_text("utf-8", "replace"), path
 
 
+@pytest.mark.parametrize(("content", "why"), [(b"p\xe4ssword\n", "not UTF-8"), (b"\n", "no password")])
+def test_a_password_file_that_can_not_be_used_is_one_line(tmp_path: Path, content: bytes, why: str) -> None:
+    file = tmp_path / "password"
+    file.write_bytes(content)
+    words = ("create", "pond", "--url", "http://localhost/", "--user", "newt", "--text", "Log out")
+    done = run(tmp_path / "home", *words, "--password-file", str(file))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert str(file) in done.stderr
+    assert why in done.stderr
+
+
 @pytest.mark.browser
 def test_a_login_by_a_flow_keeps_the_flow_and_the_text_that_shows_it(tmp_path: Path, origin: RawOrigin) -> None:
     chromium()

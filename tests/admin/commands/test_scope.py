@@ -42,6 +42,14 @@ def test_the_scope_of_a_job_has_its_seeds(tmp_path: Path) -> None:
     assert "there is no such job" in error
 
 
+def test_a_damaged_run_is_one_line(tmp_path: Path) -> None:
+    made = resume_or_create(tmp_path / "collections" / "garden" / "jobs", "garden", "spring", {})
+    (made.folder / "run.json").write_text("{")
+    code, _, error = run("scope", "explain", "http://example.org/", "--home", str(tmp_path), "--job", "summer")
+    assert (code, error.count("\n")) == (2, 1), error
+    assert f"{made.folder / 'run.json'} is damaged" in error
+
+
 def test_bad_input_is_refused(tmp_path: Path) -> None:
     for words in (("--hops", "LZ"), ("--seed", "ftp://x"), ("--profile", "a", "--job", "b")):
         code, _, error = run("scope", "explain", "--home", str(tmp_path), *words, "http://example.org/")

@@ -21,8 +21,9 @@ from admin.curation.descriptions.exclusions import (
     remove_exclusion,
     rewrite_rules,
 )
+from admin.curation.descriptions.rule_files import curation_rules
 from admin.curation.descriptions.states import TRANSITIONS
-from admin.models.curation_tables import CurationState
+from admin.models.curation_tables import CurationExclusion, CurationState
 from admin.models.database import Database
 from admin.models.errors import EditConflict, Forbidden, IllegalState, InvalidInput, NotFound
 from admin.models.people_tables import Role
@@ -94,6 +95,7 @@ def test_exclusions_need_a_reason_and_end(sqlite_database: Database, settings: S
             ("*.example.org", "x", "already"),
             ("a.org", " ", "reason"),
             ("two words", "x", "url"),
+            ("*.example.net/private/", "x", "url"),
         ):
             with pytest.raises(InvalidInput, match=field):
                 create_exclusion(transaction, "news", ExclusionCreation(url=url, reason=reason))
@@ -109,6 +111,19 @@ def test_exclusions_need_a_reason_and_end(sqlite_database: Database, settings: S
         with pytest.raises(NotFound):
             remove_exclusion(transaction, "news", made.id)
     assert load(path).rules == ()
+
+
+@pytest.mark.parametrize(
+    ("stored", "key"),
+    [
+        ("*.example.org/private/", "org,example"),
+        ("*.https://example.org/a", "org,example"),
+        ("http://example.org/*.a/b", "org,example)/*.a/b"),
+    ],
+)
+def test_an_exclusion_that_was_stored_with_a_path_behind_a_domain_still_hides_the_domain(stored: str, key: str) -> None:
+    (rule,) = curation_rules((), (CurationExclusion(collection="news", url=stored, reason="x"),)).rules
+    assert rule.key == key
 
 
 @pytest.mark.usefixtures("news")

@@ -194,6 +194,9 @@ def test_a_running_job_is_edited_and_its_edits_are_a_patch(home: Path, site: Cha
         refused = _job(home, "edit", JOB, "scope=any", "rules+=REJECT Nothing", "hops=-1")
         assert refused.code == 2
         assert [word in refused.err for word in ("while a job runs", "is no rule", "hops = ")] == [True] * 3
+        for changes in (("politeness=1", "politeness.max_retries=2"), ("politeness.max_retries=2", "politeness=1")):
+            refused = _job(home, "edit", JOB, *changes)
+            assert (refused.code, "politeness" in refused.err, "Traceback" in refused.err) == (2, True, False)
         explained = runner(home, "")("scope", "explain", f"{other.url}9", "--job", JOB)
         assert "rejected as regex by rule 1" in explained.out
         before = len(other.asked)
