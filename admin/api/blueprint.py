@@ -140,7 +140,7 @@ def _view(database: Database, operation: Operation, authenticate: Authenticate) 
 def _arguments(operation: Operation, path: dict[str, str], files: ExitStack) -> dict[str, Any]:
     """Return the use case's arguments; `files` closes an upload. Raises InvalidInput."""
     given: dict[str, Any] = dict(path)
-    repeated = [name for name in request.args if len(request.args.getlist(name)) > 1]
+    repeated = [name for name in request.args if name in path or len(request.args.getlist(name)) > 1]
     if repeated:
         raise InvalidInput(*(Problem(name, "this parameter is given twice; give it once") for name in repeated))
     given.update(request.args.items())

@@ -36,6 +36,8 @@ def name_problem(field: str, name: str) -> Problem | None:
         return Problem(field, f"the name {name!r} begins or ends with a space; leave the space out")
     if name in (".", ".."):
         return Problem(field, f"{name!r} can't be a name; use a letter or a digit")
+    if name == "new":
+        return Problem(field, f"{name!r} can't be a name, as pages that make things have this address; write another")
     wrong = next((char for char in name if char in "/\\" or unicodedata.category(char) in _UNSEEN), None)
     if wrong is not None:
         return Problem(field, f"the name {name!a} has {in_words(wrong)}; leave it out")

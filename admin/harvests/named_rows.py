@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from admin.harvests.input_checks import name_problem
+from admin.harvests.input_checks import name_problem, note_problem
 from admin.models.curation_tables import LetterTemplate
 from admin.models.errors import NotFound, Problem
 from admin.models.harvest_tables import Schedule, Template
@@ -25,9 +25,9 @@ def new_name_problem(
 def find_named[T: (Schedule, Template, LetterTemplate)](
     transaction: Transaction, table: type[T], entity: str, name: str
 ) -> T:
-    """Return the row with this name. Raises NotFound, also for a name that no row can have."""
+    """Return the row with this name. Raises NotFound, also for a name that no database keeps."""
     row = None
-    if not name_problem("name", name):
+    if not note_problem("name", name):
         row = transaction.session.scalars(select(table).where(table.name == name)).one_or_none()
     if row is None:
         raise NotFound(entity, name)

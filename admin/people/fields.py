@@ -14,8 +14,10 @@ import idna
 from admin.models.errors import InvalidInput, Problem
 
 _LOGIN_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,63}")
-RESERVED_NAMES: Final = frozenset(("scheduler", "harvester", "system", "anonymous"))
-"""The audit names programs so; a user of that name would read the changes of the program as the user's own."""
+RESERVED_NAMES: Final = frozenset(("scheduler", "harvester", "system", "anonymous", "new"))
+"""The audit names programs so, and a user of that name would read the changes of the program as the user's own.
+`/users/new` is the page that makes a user.
+"""
 _LOCAL_PART: Final = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}")
 """As browsers check `<input type="email">` (HTML, section 4.10.5.1.5)."""
 _DOMAIN: Final = re.compile(r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
@@ -58,7 +60,7 @@ def login_name(text: str) -> str:
             " letter or a digit"
         )
     if name in RESERVED_NAMES:
-        raise ValueError(f"{cut(text)} is the name of a program in the audit; choose another login name")
+        raise ValueError(f"{cut(text)} is a name that the site itself uses; choose another login name")
     return name
 
 

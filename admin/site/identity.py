@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from typing import Final, TypeVar, cast
 
 from flask import Request, g, request
 from flask_wtf.csrf import validate_csrf
+from werkzeug.sansio.http import parse_cookie
 from wtforms import ValidationError
 
 from admin.models.database import Database
@@ -55,12 +55,7 @@ class Identity:
 
     def actor_of_cookie(self, header: str, address: str) -> Actor | None:
         """Return who has the session of a Cookie header; None for nobody."""
-        try:
-            cookies = SimpleCookie(header)
-        except CookieError:
-            return None
-        found = cookies.get(SESSION_COOKIE)
-        session = self._session(found.value, address) if found is not None else None
+        session = self._session(parse_cookie(header).get(SESSION_COOKIE, ""), address)
         return session.actor if session is not None else None
 
     def _session_of_request(self, cookie: str, address: str) -> OpenSession | None:

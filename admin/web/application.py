@@ -13,13 +13,14 @@ from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.exceptions import HTTPException
 from werkzeug.sansio.response import Response
 
-from admin.models.errors import DatabaseRefused, EditConflict, Forbidden, NotFound, UseCaseError
+from admin.models.errors import DatabaseRefused, EditConflict, Forbidden, InvalidInput, NotFound, UseCaseError
 from admin.models.recent_readings import RecentReadings
 from admin.web import elements, formats
 from admin.web.body_limits import limit_forms
 from admin.web.kept_forms import keep_sent_form
 from admin.web.page import EXTENSION, RECENT, Site, navigation, page, require_login
 from admin.web.security import protect, secret_key
+from archive.dates import iso_second
 from archive.listener_access import HostNames
 from archive.version import version
 
@@ -43,12 +44,14 @@ _TITLES: Final = {
     403: "You may not do this",
     404: "There is no such page",
     405: "This can't be done here",
-    409: "Somebody else changed it",
     413: "The upload is too large",
     421: "This is not the address of the site",
+    422: "The input can't be used",
     500: "The site has failed",
     503: "The database can't be used",
 }
+_CODES: Final[dict[type[Exception], int]] = {InvalidInput: 422, NotFound: 404, Forbidden: 403, DatabaseRefused: 503}
+"""The API answers with the same codes. Other refusals of use cases are 409."""
 
 
 class _FormCookies(SecureCookieSessionInterface):
@@ -87,10 +90,8 @@ def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], ap
     _add_errors(app, api)
     app.context_processor(_context)
     app.jinja_env.globals.update(
-        {
-            name: getattr(formats, name)
-            for name in ("plural", "duration_text", "unicode_domain", "date_iso", "compared_text")
-        },
+        {name: getattr(formats, name) for name in ("plural", "duration_text", "unicode_domain", "compared_text")},
+        iso_second=iso_second,
         NOTHING=formats.NOTHING,
         badge_element=elements.badge,
         time_element=elements.time_element(_zone, site.database.clock),
@@ -150,8 +151,8 @@ def _add_errors(app: Flask, api: Api | None) -> None:
     def use_case_error(error: UseCaseError | DatabaseRefused) -> Response:
         if api is not None and request.path.startswith(f"{api.blueprint.url_prefix}/"):
             return api.refusal_answer(error)
-        codes: dict[type[Exception], int] = {NotFound: 404, Forbidden: 403, EditConflict: 409, DatabaseRefused: 503}
-        return _error_page(next((code for kind, code in codes.items() if isinstance(error, kind)), 409), str(error))
+        code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), 409)
+        return _error_page(code, str(error), "Somebody else changed it" if isinstance(error, EditConflict) else "")
 
     app.register_error_handler(HTTPException, http_error)
     app.register_error_handler(CSRFError, csrf_error)
@@ -159,8 +160,8 @@ def _add_errors(app: Flask, api: Api | None) -> None:
     app.register_error_handler(DatabaseRefused, use_case_error)
 
 
-def _error_page(code: int, why: str) -> Response:
-    answer = page("error.html", code, title=_TITLES.get(code, "This did not work"), why=why, code=code)
+def _error_page(code: int, why: str, title: str = "") -> Response:
+    answer = page("error.html", code, title=title or _TITLES.get(code, "This did not work"), why=why, code=code)
     if code == HTTPStatus.SERVICE_UNAVAILABLE:
         answer.headers["Retry-After"] = str(_RETRY_SECONDS)
     return answer

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup, escape
 
 from admin.web import formats
-from archive.dates import Micros
+from archive.dates import Micros, iso_second
 
 
 @lru_cache(maxsize=1000)
@@ -25,7 +25,7 @@ def time_element(zone: Callable[[], ZoneInfo], clock: Callable[[], Micros]) -> C
     def time(moment: Micros | None) -> Markup | str:
         if moment is None:
             return formats.NOTHING
-        iso, ago, text = formats.date_iso(moment), formats.ago_text(moment, clock()), formats.date_text(moment, zone())
+        iso, ago, text = iso_second(moment), formats.ago_text(moment, clock()), formats.date_text(moment, zone())
         # Numbers and the words of `formats` need no escaping.
         return Markup(f'<time datetime="{iso}" title="{ago}">{text}</time>')
 

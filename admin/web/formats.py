@@ -11,7 +11,7 @@ from admin.units import human_bytes
 from archive.dates import Micros
 
 NOTHING: Final = "–"
-_MINUTES, _SECONDS = len("2026-11-23 09:05"), len("2026-11-23 09:05:00")
+_MINUTES = len("2026-11-23 09:05")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
@@ -26,11 +26,6 @@ def zone_of(name: str) -> ZoneInfo:
 def date_text(moment: Micros | None, zone: ZoneInfo) -> str:
     """Return `2026-11-23 09:05`, or a dash."""
     return NOTHING if moment is None else _local(moment, zone).isoformat(" ")[:_MINUTES]
-
-
-def date_iso(moment: Micros) -> str:
-    """Return the moment as HTML's <time datetime> takes it."""
-    return f"{datetime.fromtimestamp(moment / 1_000_000, UTC).isoformat()[:_SECONDS]}Z"
 
 
 def date_input(moment: Micros | None, zone: ZoneInfo) -> str:
@@ -113,7 +108,7 @@ def unicode_domain(name: str) -> str:
 
 
 def _local(moment: Micros, zone: ZoneInfo) -> datetime:
-    found = datetime.fromtimestamp(moment / 1_000_000, UTC)
+    found = datetime.fromtimestamp(moment // 1_000_000, UTC)
     try:
         return found.astimezone(zone)
     except OverflowError:  # the last hours of the year 9999, which a record of anybody's may name

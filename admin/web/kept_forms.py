@@ -16,14 +16,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from flask import current_app, flash, g, request, session
 from itsdangerous import BadData, URLSafeTimedSerializer
 from werkzeug.datastructures import MultiDict
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
-from admin.web.security import safe_target
+from admin.web.security import safe_target, sent_address
 
 MOST_BYTES: Final = 65_536
 """Of one form, names and values together."""
@@ -125,8 +125,7 @@ def keep_sent_form(user_id: int | None = None) -> str:
             return ""
     page = _page_of_form()
     if page != "/":
-        path = urlsplit(page).path
-        session[_KEPT] = _forms().keep(former[1], path, fields, is_whole=is_whole)
+        session[_KEPT] = _forms().keep(former[1], _path_of(page), fields, is_whole=is_whole)
     return page
 
 
@@ -157,18 +156,23 @@ def _notice(form: KeptForm) -> str:
 
 
 def _page_of_form() -> str:
-    """Return the path of the page that has the form: the one that the browser names, else the form's own address."""
+    """Return the target of the page that has the form: the one that the browser names, else the form's own address."""
     referer = urlsplit(request.headers.get("Referer", ""))
     named = referer._replace(scheme="", netloc="").geturl() if referer.netloc == request.host else ""
-    for target in (named, request.full_path.rstrip("?")):
-        if safe_target(target, "") and _can_be_shown(urlsplit(target).path):
+    for target in (named, sent_address()):
+        if safe_target(target, "") and _can_be_shown(_path_of(target)):
             return target
     return "/"
 
 
+def _path_of(target: str) -> str:
+    """Return the path of a target as the request for it has the path: decoded, and without the site's root."""
+    return unquote(urlsplit(target).path).removeprefix(request.script_root)
+
+
 def _can_be_shown(path: str) -> bool:
     try:
-        current_app.url_map.bind("").match(path.removeprefix(request.script_root), "GET")
+        current_app.url_map.bind("").match(path, "GET")
     except HTTPException:
         return False
     return True

@@ -17,7 +17,7 @@ from admin.models.people_tables import Role
 from admin.models.recent_readings import RecentReadings
 from admin.models.transaction import RIGHTS, Actor, Right, Transaction
 from admin.web.kept_forms import keep_sent_form, note_session
-from admin.web.security import SAFE_METHODS
+from admin.web.security import SAFE_METHODS, sent_address
 from archive.settings.load import Settings
 
 UTC: Final = ZoneInfo("UTC")
@@ -268,7 +268,12 @@ def require_login(app: Flask) -> None:
         is_public = request.endpoint in (None, "static") or getattr(view, "is_public", False)
         if g.visitor is not None or is_public or (request.blueprint == "api"):
             return None
-        target = request.full_path.rstrip("?") if request.method == "GET" else ""
+        if "HX-Request" in request.headers:
+            # The whole page is loaded again, and leads to the login. A part that is sent belongs to a form, whose
+            # typed values would be lost: the login follows when the person sends the form.
+            refresh = {"HX-Refresh": "true"} if request.method == "GET" else {}
+            return Response("The session is over; log in again.", 401, refresh, mimetype="text/plain")
+        target = sent_address() if request.method == "GET" else ""
         if request.method == "POST":
             target = keep_sent_form()
         return redirect(url_for("login.show", next=target) if target not in ("", "/") else url_for("login.show"), 303)

@@ -7,7 +7,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from flask import Flask, Response, abort, g, request
 
@@ -77,6 +77,18 @@ def is_from_another_site() -> bool:
         return False
     scheme, _, host = origin.partition("://")
     return host != request.headers.get("Host") or (request.is_secure and scheme != "https")
+
+
+def sent_address() -> str:
+    """Return the path of the present request with its query, as a target of a login; another site chooses no query."""
+    path, query = quote(request.path), request.query_string.decode("latin-1")
+    return f"{path}?{query}" if query and not is_from_another_site() else path
+
+
+def asked_target() -> str:
+    """Return the path of this site that the parameter `next` names; another site chooses no query."""
+    target = safe_target(request.args.get("next", ""), "/")
+    return urlsplit(target).path if is_from_another_site() else target
 
 
 def safe_target(target: str, default: str) -> str:

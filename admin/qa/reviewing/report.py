@@ -166,7 +166,7 @@ def _small_picture(settings: Settings, collection: str, page: QaPageView) -> str
 
 def _moment(moment: Micros | None) -> str:
     """Return a moment in UTC, such as 2026-11-26 16:30."""
-    return "–" if moment is None else f"{datetime.fromtimestamp(moment / 1_000_000, UTC):%Y-%m-%d %H:%M}"
+    return "–" if moment is None else f"{datetime.fromtimestamp(moment // 1_000_000, UTC):%Y-%m-%d %H:%M}"
 
 
 @cache

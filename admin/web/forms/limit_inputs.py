@@ -10,20 +10,24 @@ from typing import Final
 from admin.models.base import NO_LIMIT
 from admin.models.errors import Problem
 
-_SIZE: Final = re.compile(r"(\d{1,19}(?:\.\d{1,6})?)\s*([kKMGT]?)[Bb]?")
+_SIZE: Final = re.compile(r"((?:\d{1,19}|[1-9]\d{0,2}(?:,\d{3}){1,6})(?:\.\d{1,6})?)\s*([kKMGT]?)[Bb]?")
 _UNITS: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SHOWN_UNITS: Final = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "kB": 10**3}
 
 
 def parse_limit(text: str) -> int:
-    """Return the limit that a person wrote: a number, or a size such as 500 MB; empty is none. Raises ValueError."""
-    bare = text.strip().replace("\u202f", "").replace(",", "")
+    """Return the limit that a person wrote: a number, or a size such as 500 MB; empty is none. Raises ValueError.
+
+    Commas may separate thousands. A decimal comma is refused: without it, 1,5 GB would become 15 GB.
+    """
+    bare = text.strip().replace("\u202f", "")
     if bare in ("", str(NO_LIMIT)):
         return NO_LIMIT
     found = _SIZE.fullmatch(bare)
     if found is None or not bare.isascii():
-        raise ValueError(f"{text[:50]!r} is no limit; write a number, a size such as 500 MB, or nothing for no limit")
-    return int(Decimal(found[1]) * _UNITS[found[2]])
+        remedy = "write a number, a size such as 500 MB or 1.5 GB, or nothing for no limit"
+        raise ValueError(f"{text[:50]!r} is no limit; {remedy}")
+    return int(Decimal(found[1].replace(",", "")) * _UNITS[found[2]])
 
 
 def given_limits(texts: Mapping[str, str]) -> tuple[dict[str, int], list[Problem]]:

@@ -134,14 +134,12 @@ def _asks_for_dates() -> bool:
 
 def _dates(form: Form) -> DatesView | None:
     """Return the next ten dates of the rule in the form; None when something is wrong with it."""
-
-    def asked(given: PreviewInput) -> DatesView:
-        return read(timetable.preview_rule, given)
-
     names = PreviewInput.model_fields.keys()
-    if form.is_sent:
-        return form.run(asked, PreviewInput, lambda sent: {k: v for k, v in _rule(sent).items() if k in names})
-    return asked(PreviewInput.model_validate({k: v for k, v in _rule(form.values).items() if k in names}))
+    return form.run(
+        lambda given: read(timetable.preview_rule, given),
+        PreviewInput,
+        lambda _: {key: value for key, value in _rule(form.values).items() if key in names},
+    )
 
 
 def _rule(sent: dict[str, Any]) -> dict[str, Any]:

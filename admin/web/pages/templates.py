@@ -103,7 +103,7 @@ def edit(name: str) -> Response:
     form = TemplateForm(found.text, name, found.edition)
     conflict = None
     if form.is_sent and form.accept():
-        edition = int(_typed("edition")) if _typed("edition").isdecimal() else None
+        edition = request.form.get("edition", type=int)
         given = NewVersion(text=form.document, comments=_typed("comments"), edition=edition)
         try:
             changed = carry_out(catalogue.add_version, name, given)

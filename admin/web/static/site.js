@@ -19,3 +19,9 @@ document.addEventListener("htmx:after:swap", () => {
     if (found) found.open = true;
   }
 });
+// A page is not loaded again for a new login while it shows what a person has typed: the form that is sent keeps it.
+document.addEventListener("htmx:before:response", (event) => {
+  const fields = [...document.querySelectorAll("main input, main textarea")];
+  const isTyped = fields.some((each) => each.value !== each.defaultValue);
+  if (isTyped && event.detail.ctx.response.status === 401) event.preventDefault();
+});

@@ -89,6 +89,7 @@ def test_lists_are_paged(client: FlaskClient) -> None:
         ("/jobs?status=HAPPY", "status"),
         ("/jobs?limit=1&limit=2", "limit"),
         ("/jobs/seven", "job_id"),
+        ("/jobs/1?job_id=2", "job_id"),
         ("/jobs?after=" + "9" * 30, "after"),
         ("/jobs?channel=" + "x" * 20_000, "channel"),
     ],

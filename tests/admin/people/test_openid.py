@@ -368,6 +368,7 @@ def test_name_and_address_of_another_user_give_nobody_that_user(database: Databa
         ("", "user"),
         ("Ånna Bérg", "nna-b-rg"),
         ("scheduler", "scheduler-user"),
+        ("New", "new-user"),
         ("<script>", "script"),
         ("\u202e\0", "user"),
         ("x" * 10_000, "x" * 50),

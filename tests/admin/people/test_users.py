@@ -169,6 +169,7 @@ def test_users_change_their_own_profile_but_not_their_role(database: Database) -
         "anna\n",
         "scheduler",
         "Anonymous",
+        "new",
     ],
 )
 def test_a_login_name_that_could_be_taken_for_another_is_refused(sqlite_database: Database, name: str) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import httpx
 import pytest
+from playwright.sync_api import BrowserContext, expect
+from support.admin.harvest_database import DAY, MovableClock
 from support.web.axe_pages import serious_in_tab
-from support.web.site_server import RunningSite, send_form
+from support.web.site_server import PASSWORD, RunningSite, send_form
 
 from admin.models.capture_tables import CaptureSession, CaptureState, SessionPage
 from admin.models.people_tables import Role
@@ -96,6 +100,26 @@ def test_a_link_of_another_site_opens_no_page_in_the_browser(number: int, curato
         answer = curator.get(path, params={"url": "http://chosen.example/"}, headers=headers)
         assert answer.status_code == 200
         assert ('data-url="http://chosen.example/"' in answer.text) is shown, sent
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(300)
+def test_a_note_that_is_being_typed_outlives_the_session(
+    number: int, clock: MovableClock, open_context: Callable[[str, bool], BrowserContext]
+) -> None:
+    tab = open_context("light", True).new_page()
+    tab.goto(f"/capture/{number}")
+    tab.get_by_label("Note").fill("half a sentence")
+    clock.move(DAY)
+    for _ in range(2):  # the part goes on asking
+        with tab.expect_response(f"**/capture/{number}/live") as asked:
+            pass
+    assert asked.value.status == 401
+    tab.get_by_role("button", name="Keep the note").click()
+    tab.get_by_label("User name").fill("the-curator")
+    tab.get_by_label("Password").fill(PASSWORD)
+    tab.get_by_role("button", name="Log in").click()
+    expect(tab.get_by_label("Note")).to_have_value("half a sentence")
 
 
 @pytest.mark.browser

@@ -7,7 +7,7 @@ import re
 
 import httpx
 import pytest
-from support.web.site_pages import refused, saved
+from support.web.site_pages import csrf_of, refused, saved
 from support.web.site_server import send_form
 
 from admin.harvests.templates.form_fields import known_fields
@@ -115,3 +115,16 @@ def test_the_text_view_stays_available_and_a_switch_keeps_what_was_typed(client:
     assert text_of(broken.text).strip() == "hops: ["
     saved(client, PAGE, **sent)
     assert attributes(client) == {"hops": 8, "scope": "host"}
+
+
+def test_the_form_takes_all_fields_with_many_seed_lists_and_passwords(client: httpx.Client) -> None:
+    lists = [f"list-{number:02}" for number in range(30)]
+    for name in lists:
+        saved(client, f"{DOMAIN}/seed-lists/new", name=name, seeds="http://www.example.org/")
+    every = {field.key.replace(".", "__"): "" for field in known_fields()}
+    typed = {**fields(client.get(PAGE).text, **every), "csrf_token": csrf_of(client), "seed_lists": lists}
+    for path, name in ((PAGE, "defaultconfig"), (f"{DOMAIN}/configurations/new", "more")):
+        answer = client.post(path, data={**typed, "name": name})
+        assert answer.status_code == 303, (path, answer.text)
+        typed.pop("edition", "")
+        assert sorted(client.get(f"{API.rpartition('/')[0]}/{name}").json()["seed_lists"]) == lists

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from urllib.parse import urlencode
 
@@ -12,6 +13,7 @@ from support.admin.harvest_world import World
 from support.archive.browsed_collection import NAME, Shelf
 from support.archive.exchanges import DATE
 from support.web.axe_pages import serious_on_pages
+from support.web.site_pages import edition_of, refused, saved
 from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.models.database import Database
@@ -90,6 +92,16 @@ def test_a_curator_describes_asks_and_reviews(curator: httpx.Client) -> None:
     assert "permission-refused" in curator.get("/harvests/news/preview").text
 
 
+def test_a_long_description_is_saved_and_edited(curator: httpx.Client) -> None:
+    text = "å" * 10_000
+    for path in (f"/collections/{NAME}/description/edit", CAPTURE):
+        for _ in range(2):
+            sent = send_form(
+                curator, path, state="draft", dc_description=f"{text}\n{text}", edition=edition_of(curator, path)
+            )
+            assert sent.status_code == 303, sent.text
+
+
 def test_a_wrong_form_keeps_what_was_typed(curator: httpx.Client) -> None:
     for path, values in (
         (f"/collections/{NAME}/description/edit", {"state": "rejected", "reason": "", "dc_title": "kept so"}),
@@ -101,6 +113,9 @@ def test_a_wrong_form_keeps_what_was_typed(curator: httpx.Client) -> None:
         assert (answer.status_code, "kept so" in answer.text) == (422, True), path
     for path in ("/calendar?days=0", "/reports?since=never"):
         assert curator.get(path).status_code == 422
+    report = curator.get("/reports/report.csv?since=abc")
+    assert (report.status_code, "<h1>The input can't be used</h1>" in html.unescape(report.text)) == (422, True)
+    assert "is no month" in report.text
 
 
 def test_a_template_that_is_saved_by_another_name_is_another_template(curator: httpx.Client) -> None:
@@ -109,6 +124,15 @@ def test_a_template_that_is_saved_by_another_name_is_another_template(curator: h
     assert (saved.status_code, saved.headers["location"]) == (303, "/permissions/letters/short")
     assert 'value="May we?"' in curator.get("/permissions/letters/short").text
     assert 'value="May we?"' not in curator.get("/permissions/letters/default").text
+
+
+def test_a_template_is_not_saved_over_another_one(curator: httpx.Client) -> None:
+    default, typed = "/permissions/letters/default", {"subject": "Bob's", "body": "{site}"}
+    assert saved(curator, default, name="reminder", subject="Anna's", body="{site}", edition="0")
+    refused(curator, default, "a template 'reminder' already", "Bob's", name="reminder", edition="0", **typed)
+    shown = curator.get("/permissions/letters/reminder").text
+    assert "Anna's" in html.unescape(shown)
+    assert saved(curator, "/permissions/letters/reminder", name="reminder", edition="1", **typed)
 
 
 def test_many_domains_are_changed_after_a_preview(curator: httpx.Client, world: World) -> None:

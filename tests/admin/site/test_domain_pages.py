@@ -10,6 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import event
 from support.admin.harvest_database import DAY, MovableClock
+from support.each_value import each_value
 from support.web.axe_pages import serious_on_pages
 from support.web.site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved
 from support.web.site_server import RunningSite, running_site, send_form
@@ -20,6 +21,7 @@ from admin.harvests.templates.stock import install_stock as install_templates
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
+from admin.web.forms.limit_inputs import parse_limit
 
 DOMAIN = "/domains/example.org"
 SEEDS = f"{DOMAIN}/seed-lists/defaultseeds"
@@ -61,9 +63,45 @@ def test_a_curator_makes_copies_changes_and_deletes_configurations(client: httpx
     assert "deep copy" not in client.get(DOMAIN).text.partition("<h2>Configurations")[2]
 
 
+@each_value(
+    ("text", "limit"),
+    [
+        ("", -1),
+        ("-1", -1),
+        ("500", 500),
+        ("1.5 GB", 1_500_000_000),
+        ("1,500 MB", 1_500_000_000),
+        ("12,345,678", 12_345_678),
+        ("1,234.5kB", 1_234_500),
+        ("1\u202f500 kB", 1_500_000),
+        *(
+            (text, None)
+            for text in (
+                "1,5 GB",
+                "0,25 TB",
+                "0,500 GB",
+                "1,50",
+                "1500,000",
+                "1,2345 MB",
+                "12,34,567",
+                "1.234,5",
+                ",500",
+            )
+        ),
+    ],
+)
+def test_commas_of_a_limit_separate_thousands(text: str, limit: int | None) -> None:
+    if limit is None:
+        with pytest.raises(ValueError, match=r"write a number, a size such as 500 MB or 1\.5 GB, or nothing"):
+            parse_limit(text)
+    else:
+        assert parse_limit(text) == limit
+
+
 def test_a_configuration_that_can_not_be_is_said_beside_its_fields(client: httpx.Client) -> None:
     path = f"{DOMAIN}/configurations/new"
     refused(client, path, "'much' is no limit", "much", **{**CONFIGURED, "name": "a", "max_bytes": "much"})
+    refused(client, path, "'1,5 GB' is no limit", "1.5 GB", **{**CONFIGURED, "name": "a", "max_bytes": "1,5 GB"})
     refused(client, path, 'id="attributes-problem"', **{**CONFIGURED, "name": "a", "attributes": "hops: [1"})
     refused(client, path, 'id="attributes-problem"', **{**CONFIGURED, "name": "a", "attributes": "hobs: 1"})
     refused(client, path, 'id="seed_lists-problem"', name="a", template="default", max_rate="100")

@@ -107,6 +107,12 @@ def test_wrong_values_are_named_beside_their_fields_and_kept(filled: httpx.Clien
     assert filled.get("/harvests/other").status_code == 404
 
 
+def test_a_harvest_with_many_crawler_traps_is_edited(filled: httpx.Client) -> None:
+    traps = "".join(f"/calendar/{number}/{'x' * 100}\n" for number in range(900))
+    path = saved(filled, "/harvests/new", **{**NEWS, "name": "many", "traps": traps})
+    assert saved(filled, f"{path}/edit", **{**form_values(filled, f"{path}/edit"), "comments": "changed"}) == path
+
+
 def test_two_people_who_edit_a_harvest_see_both_versions(filled: httpx.Client) -> None:
     values = form_values(filled, f"{PAGE}/edit")
     assert send_form(filled, f"{PAGE}/edit", **{**values, "audience": "theirs"}).status_code == 303

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 from support.admin.harvest_database import MovableClock
+from support.each_value import each_value
 from support.web.site_server import PASSWORD, RunningSite, send_form
 from werkzeug.datastructures import MultiDict
 
@@ -19,6 +21,7 @@ from admin.people.users import UserChange, change_user
 from admin.web.kept_forms import KEPT_SECONDS, MOST_BYTES, MOST_FORMS, SECRET_WORDS, KeptForms
 
 DAY = 86_400_000_000
+NIGHTLY = {"every": "1", "unit": "day", "hour": "2", "minute": "30", "zone": "UTC", "ends": "never"}
 
 
 def token_of(client: httpx.Client, path: str) -> str:
@@ -110,6 +113,48 @@ def test_a_form_without_an_address_of_its_own_leads_to_the_page_that_has_it(
         assert 'value="NIGHT"' in shown
         assert "at night" in shown
         assert browser.get("/fleet").text.count("NIGHT") == 0
+
+
+@pytest.mark.parametrize("names_its_page", [True, False])
+def test_a_page_whose_name_has_spaces_and_signs_gets_its_form_back(
+    stocked_site: RunningSite, curator: httpx.Client, clock: MovableClock, names_its_page: bool
+) -> None:
+    name = "Nächte, 50 % ? %41 #1"
+    assert send_form(curator, "/schedules/new", **{**NIGHTLY, "name": name}).status_code == 303
+    page = f"/schedules/{quote(name)}/edit"
+    typed = {**NIGHTLY, "csrf_token": token_of(curator, page), "name": name, "comments": "typed", "edition": "1"}
+    clock.move(DAY)
+    headers = {"Referer": str(curator.base_url.join(page))} if names_its_page else {}
+    sent = curator.post(page, data=typed, headers=headers)
+    shown = curator.get(log_in(curator, "the-curator", sent.headers["location"])).text
+    assert 'value="typed"' in shown
+    assert "Your session had ended before the form was sent, so nothing was saved." in shown
+
+
+@each_value(
+    ("page", "values", "said"),
+    [
+        ("/schedules/new", {"every": "x"}, "every-problem"),
+        ("/schedules/new", {"ends": "date", "ends_at": ""}, "ends_at-problem"),
+        ("/schedules/new", {"zone": "Mars/Olympus"}, "zone-problem"),
+        ("/schedules/hourly/edit", {"starts": "tomorrow", "edition": "1"}, "starts-problem"),
+    ],
+)
+def test_a_schedule_that_can_not_be_comes_back_with_what_is_wrong(
+    stocked_site: RunningSite,
+    curator: httpx.Client,
+    clock: MovableClock,
+    page: str,
+    values: dict[str, str],
+    said: str,
+) -> None:
+    token = token_of(curator, page)
+    clock.move(DAY)
+    sent = send(curator, {**NIGHTLY, "csrf_token": token, "name": "typed", **values}, page, page)
+    shown = curator.get(log_in(curator, "the-curator", sent.headers["location"]))
+    assert shown.status_code == 422
+    assert 'value="typed"' in shown.text
+    assert f'id="{said}"' in shown.text
 
 
 def test_nobody_else_gets_the_form(stocked_site: RunningSite, curator: httpx.Client, clock: MovableClock) -> None:

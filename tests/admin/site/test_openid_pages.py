@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import oidc_provider_mock
 import pytest
-from support.web.site_pages import saved
+from support.web.site_pages import press, saved
 from support.web.site_server import PASSWORD, RunningSite, running_site, send_form
 
 from admin.models.database import Database
@@ -79,6 +79,8 @@ def test_who_has_no_role_stays_outside_and_reads_why(site: RunningSite) -> None:
         assert answer.status_code == 401
         assert "none of your groups has a role" in answer.text
         assert client.get("/profile").status_code == 303
+        entered = press(client, str(answer.url), "Log in", name="the-administrator", password=PASSWORD)
+        assert (entered.status_code, entered.headers["Location"]) == (303, "/")
 
 
 def test_a_login_of_another_browser_and_a_second_use_are_refused(site: RunningSite) -> None:
@@ -137,7 +139,8 @@ def test_a_provider_that_is_away_is_said_and_passwords_work(sqlite_database: Dat
         answer = client.get(BEGIN)
         assert answer.status_code == 503
         assert "be asked at http://127.0.0.1:1" in answer.text
-        assert send_form(client, "/login", name="the-administrator", password=PASSWORD).status_code == 303
+        entered = press(client, f"{BEGIN}?next=/jobs", "Log in", name="the-administrator", password=PASSWORD)
+        assert (entered.status_code, entered.headers["Location"]) == (303, "/jobs")
 
 
 def test_without_a_provider_there_is_no_button(sqlite_database: Database, tmp_path: Path) -> None:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import httpx
 import pytest
 from support.admin.harvest_database import MovableClock
 from support.web.axe_pages import serious_on_pages
+from support.web.security_site import flask_app
 from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.harvests.dispatch.channels import install_stock as install_channels
 from admin.harvests.dispatch.harvesters import Registration, register
+from admin.harvests.domains.names import registered_domain
+from admin.harvests.input_checks import name_problem, refuse
 from admin.harvests.schedules.stock import install_stock as install_schedules
 from admin.harvests.templates.stock import install_stock as install_templates
 from admin.models.database import Database
+from admin.models.errors import InvalidInput
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
+from admin.people.fields import login_name
 from admin.scheduler.assembly import installed_scheduler
 from archive.settings.load import load
 
@@ -109,7 +115,45 @@ def test_what_is_in_use_is_not_deleted_and_the_page_says_where(client: httpx.Cli
     for path in ("/schedules/Mondays", "/domains/example.org"):
         answer = send_form(client, path, f"{path}/delete")
         assert answer.status_code == 409
+        assert "<h1>This did not work</h1>" in answer.text
         assert "weekly news" in answer.text
+
+
+def test_a_thing_that_somebody_else_has_changed_is_not_deleted(client: httpx.Client) -> None:
+    fill(client)
+    late = send_form(client, "/harvests/weekly%20news", "/harvests/weekly%20news/delete", edition="99")
+    assert late.status_code == 409
+    assert "<h1>Somebody else changed it</h1>" in late.text
+
+
+def test_a_list_has_links_to_its_pages_whatever_the_query_has(client: httpx.Client) -> None:
+    send_form(client, "/domains/upload", text="".join(f"example-{number}.org\n" for number in range(102)))
+    for name in ("endpoint", "_anchor", "_external", "_method", "_scheme", "_other", "self", "values", "list"):
+        answer = client.get("/domains", params={"search": "*example*", "after": "a.org", name: "PUT"})
+        links = re.findall(r'href="(/domains\?[^"]+)"(?: rel="next")?>(?:Next|First) page', answer.text)
+        assert (answer.status_code, len(links)) == (200, 2), name
+        assert all("search=*example*" in link for link in links), links
+
+
+def can_be_named(place: str, name: str) -> bool:
+    """Whether a thing whose pages are below the place can get this name."""
+    checks: dict[str, Callable[[str], object]] = {"/domains": registered_domain, "/users": login_name}
+    try:
+        checks.get(place, lambda name: refuse([name_problem("name", name)]))(name)
+    except (InvalidInput, ValueError):
+        return False
+    return True
+
+
+def test_nothing_gets_the_name_of_a_page_that_stands_beside_it(tmp_path: Path) -> None:
+    rules = [
+        rule.rule.rpartition("/") for rule in flask_app(tmp_path).url_map.iter_rules() if "GET" in (rule.methods or ())
+    ]
+    named = {place for place, _, last in rules if re.fullmatch(r"<(path:)?\w+>", last)}
+    pages = {(place, last) for place, _, last in rules if place in named and "<" not in last}
+    pages.remove(("/collections/<name>/access/rules", "new"))  # the names of access rules are computed
+    assert {place for place, _ in pages} >= {"/domains", "/harvests", "/schedules", "/templates", "/users"}
+    assert [each for each in pages if can_be_named(*each)] == []
 
 
 PATHS = (

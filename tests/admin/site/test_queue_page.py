@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import select
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 from support.each_value import each_value
+from support.web.site_pages import press
 from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.harvests.dispatch.harvesters import Registration, announce, register
@@ -104,6 +105,16 @@ def test_a_question_is_answered_with_the_next_report(
     assert client.get(f"/api/v1/jobs/{job[0]}/queues/answers/{number + 1}").status_code == 404
     hosts = client.get(f"/api/v1/jobs/{job[0]}/queues").json()["items"]
     assert [host["queued"] for host in hosts] == [7, 0]
+
+
+def test_each_button_of_the_form_gives_its_own_command(
+    sqlite_database: Database, client: httpx.Client, job: tuple[int, str]
+) -> None:
+    page = f"/jobs/{job[0]}/queues"
+    assert "Delete the queued URLs of job" in press(client, page, "Delete the queued ones …", expression="/page").text
+    assert press(client, page, "Search", expression="/page").headers["Location"] == page
+    with sqlite_database.reading(COMMAND_LINE) as transaction:
+        assert list(transaction.session.scalars(select(JobCommand.verb))) == ["search-queues"]
 
 
 def test_the_history_of_a_url_is_shown_with_its_captures(

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.web.site_pages import press
 from support.web.site_server import PASSWORD, RunningSite, running_site, send_form
 
+import admin.web
 from admin.harvests.dispatch.harvesters import Registration, announce, register
 from admin.harvests.dispatch.queue import claim_job, submit_jobs
 from admin.harvests.dispatch.reports import report_progress
@@ -17,6 +20,7 @@ from admin.models.database import Database
 from admin.models.job_tables import HarvesterState, JobCommand
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
+from admin.web.page import SESSION_COOKIE
 
 HOSTILE = '"><script>alert(1)</script>\u202e'
 
@@ -55,6 +59,28 @@ def test_nobody_sees_a_page_before_a_login_and_the_login_leads_back(site: Runnin
         answer = send_form(client, "/login?next=/jobs", name="the-administrator", password=PASSWORD)
         assert (answer.status_code, answer.headers["Location"]) == (303, "/jobs")
         assert client.get("/jobs").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/harvests/Weekly%20news", "/harvests/bl%C3%A5b%C3%A6r/edit", "/harvests/100%25%3F?after=a%20b&search=%26"]
+)
+def test_the_login_leads_back_to_any_path_and_query(site: RunningSite, path: str) -> None:
+    with site.client(Role.ADMINISTRATOR) as client:
+        client.cookies.delete("ghostfleet_session")
+        login = client.get(path).headers["Location"]
+        answer = press(client, login, "Log in", name="the-administrator", password=PASSWORD)
+        assert (answer.status_code, answer.headers["Location"]) == (303, path)
+
+
+@pytest.mark.parametrize("path", ["/capture/1/screen?url=http://x.test/", "/login?next=/capture/1/screen?url=x.test"])
+def test_another_site_does_not_choose_the_query_of_the_page_after_the_login(site: RunningSite, path: str) -> None:
+    with site.client() as client:
+        for sent, is_kept in (("cross-site", False), ("none", True)):
+            shown = client.get(path, headers={"Sec-Fetch-Site": sent}, follow_redirects=True)
+            action = re.search(r'<form method="post" action="(/login[^"]+)"', shown.text)
+            assert action is not None
+            assert httpx.URL(action[1]).params["next"].startswith("/capture/1/screen")
+            assert ("x.test" in action[1]) is is_kept
 
 
 def test_a_wrong_password_is_said_without_telling_whether_there_is_such_a_user(site: RunningSite) -> None:
@@ -158,6 +184,27 @@ def test_a_page_hears_of_a_change_by_its_stream(site: RunningSite, running_job: 
                 with site.database.transaction(COMMAND_LINE) as transaction:
                     report_progress(transaction, number, token, "running", {"urls": 11, "bytes": 1})
         assert changed
+
+
+def test_a_button_has_the_name_of_no_other_field_of_its_form() -> None:
+    wrong = []
+    for path in (Path(admin.web.__file__).parent / "templates").rglob("*.html"):
+        for form in re.findall(r"<form\b.*?</form>", path.read_text(), re.DOTALL):
+            buttons = set(re.findall(r'<button\b[^>]*\bname="(\w+)"', form))
+            fields = set(re.findall(r'(?:<(?:input|select|textarea)\b[^>]*\bname=|m\.\w+\(form, )"(\w+)"', form))
+            wrong += [f"{path.name}: {name}" for name in buttons & fields]
+    assert wrong == []  # a browser sends both, and a page takes the first one
+
+
+def test_another_program_of_the_host_may_have_any_cookie(site: RunningSite, running_job: tuple[int, str]) -> None:
+    with site.client(Role.ADMINISTRATOR) as client:
+        session = f"{SESSION_COOKIE}={client.cookies[SESSION_COOKIE]}".encode()
+    for other in (b"theme=dark", b'prefs={"theme":"dark"}', b"a b=1", b"name=\xff", b"="):
+        headers = {b"Cookie": other + b"; " + session}
+        with site.client() as client:
+            assert client.get("/jobs", headers=headers).status_code == 200, other
+            with client.stream("GET", f"/live/jobs/{running_job[0]}", headers=headers) as stream:
+                assert stream.status_code == 200, other
 
 
 def test_the_api_takes_the_session_of_the_site(site: RunningSite, running_job: tuple[int, str]) -> None:

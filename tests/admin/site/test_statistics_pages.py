@@ -145,7 +145,7 @@ def test_the_pages_show_charts_tables_and_a_download(
     assert rows[0]["known_bytes"] == "1800"
     assert client.get("/api/v1/domains/example.org/history.csv").content == download.content
     assert client.get("/domains/none.test/statistics").status_code == 404
-    assert client.get("/domains/example.org/statistics", params={"after": "x"}).status_code == 409
+    assert client.get("/domains/example.org/statistics", params={"after": "x"}).status_code == 422
     assert 'href="/domains/example.org/statistics"' in client.get("/domains/example.org").text
 
 

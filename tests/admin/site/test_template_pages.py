@@ -260,6 +260,11 @@ def test_two_people_who_edit_a_template_see_both_texts(curator: httpx.Client) ->
     assert text_of(curator, number=3) == mine
 
 
+def test_an_edition_of_five_thousand_digits_is_no_number(curator: httpx.Client) -> None:
+    text = text_of(curator).replace("hops: 20", "hops: 4")
+    assert send_form(curator, EDIT, view="text", text=text, edition="9" * 5_000).status_code == 303
+
+
 def test_a_rename_conflict_shows_what_is_kept_and_what_was_typed(curator: httpx.Client) -> None:
     send_form(curator, "/templates/default/copy", name="news")
     page = "/templates/news/rename"

@@ -18,7 +18,9 @@ from admin.models.harvest_tables import Channel, HarvestRun
 from admin.models.job_tables import HarvestJob, JobStatus
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
-from admin.web.formats import compared_text
+from admin.web.elements import time_element
+from admin.web.formats import compared_text, date_text, zone_of
+from archive.dates import parse_date
 
 type OpenContext = Callable[[str, bool], BrowserContext]
 LONG_NAME = "Parliament, ministries and agencies, every night"
@@ -122,6 +124,14 @@ def _bars(tab: Page) -> list[str]:
     """Return what the bars of the first chart say, without their dates."""
     titles = tab.locator("svg.drawn").first.locator("g title").all_text_contents()
     return [re.sub(r", \d{4}-\d\d-\d\d \d\d:\d\d", "", title) for title in titles]
+
+
+def test_the_last_microsecond_of_the_year_9999_is_a_date() -> None:
+    last = parse_date("9999-12-31T23:59:59.999999Z")
+    assert date_text(last, zone_of("UTC")) == "9999-12-31 23:59"
+    assert date_text(last, zone_of("Europe/Copenhagen")) == "9999-12-31 23:59", "there is no later year"
+    shown = time_element(lambda: zone_of("UTC"), lambda: last)(last)
+    assert shown == '<time datetime="9999-12-31T23:59:59Z" title="0 s ago">9999-12-31 23:59</time>'
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from admin.curation.descriptions.states import TRANSITIONS
 from admin.harvests.schedules.rules import local_moment, local_text
 from admin.models.transaction import Right
 from admin.web.forms.form import Form
-from admin.web.page import carry_out, done, needs, page, read, reading, saving, transaction, visitor
+from admin.web.page import carry_out, done, needs, page, read, reading, saving, transaction, visitor, with_long_lists
 
 BLUEPRINT: Final = Blueprint("description", __name__, url_prefix="/<name>/description")
 _LONG: Final = ("description", "rights", "coverage")
@@ -30,6 +30,7 @@ def show(name: str) -> Response:
 
 
 @BLUEPRINT.route("/edit", methods=["GET", "POST"], endpoint="edit")
+@with_long_lists
 @needs(Right.CURATE)
 def edit(name: str) -> Response:
     """Describe a collection, and change its state."""
@@ -41,6 +42,7 @@ def edit(name: str) -> Response:
 
 
 @BLUEPRINT.route("/capture", methods=["GET", "POST"], endpoint="capture")
+@with_long_lists
 @needs(Right.READ, changes=Right.CURATE)
 def capture(name: str) -> Response:
     """Show or change the description of the capture that the address names."""

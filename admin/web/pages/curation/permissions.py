@@ -13,6 +13,7 @@ from admin.curation.permissions.letters import LetterInput, LetterTemplateInput,
 from admin.curation.permissions.permission import PermissionChange, PermissionCreation, PermissionView
 from admin.harvests.schedules.rules import local_moment, local_text
 from admin.models.curation_tables import PermissionState
+from admin.models.errors import EditConflict, InvalidInput, Problem
 from admin.models.transaction import Right
 from admin.web.forms.form import Form
 from admin.web.page import carry_out, done, needs, page, read, reading, saving, visitor
@@ -103,8 +104,13 @@ def template(name: str) -> Response:
         saved_name = form.value("name")
 
         def save(given: LetterTemplateInput) -> LetterTemplateView:
-            changed = given if saved_name == name else given.model_copy(update={"edition": None})
-            return carry_out(letters.save_template, saved_name, changed)
+            if saved_name == name:
+                return carry_out(letters.save_template, name, given)
+            try:
+                return carry_out(letters.save_template, saved_name, given.model_copy(update={"edition": 0}))
+            except EditConflict as error:
+                there = f"there is a template {saved_name!r} already; open that one, or choose another name"
+                raise InvalidInput(Problem("name", there)) from error
 
         def without_name(sent: Mapping[str, Any]) -> dict[str, Any]:
             return {key: value for key, value in sent.items() if key != "name"}

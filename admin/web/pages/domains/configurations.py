@@ -15,7 +15,7 @@ from admin.harvests.templates.yaml_edit import block_lines
 from admin.models.transaction import Right
 from admin.web.forms.configuration_form import ConfigurationForm
 from admin.web.forms.limit_inputs import limit_input, size_input
-from admin.web.page import carry_out, done, needs, page, read, reading, saving, site
+from admin.web.page import carry_out, done, needs, page, read, reading, saving, site, with_long_lists
 
 BLUEPRINT: Final = Blueprint("configurations", __name__, url_prefix="/<name>/configurations")
 _LISTS: Final = ("seed_lists", "passwords")
@@ -24,6 +24,7 @@ _MOST_TEMPLATES: Final = 500
 
 
 @BLUEPRINT.route("/new", methods=["GET", "POST"], endpoint="create")
+@with_long_lists
 @needs(Right.CURATE)
 def create(name: str) -> Response:
     """Add a configuration to a domain; `copy_of` names one whose values the form shows."""
@@ -40,6 +41,7 @@ def create(name: str) -> Response:
 
 
 @BLUEPRINT.route("/<configuration>", methods=["GET", "POST"], endpoint="edit")
+@with_long_lists
 @needs(Right.READ, changes=Right.CURATE)
 def edit(name: str, configuration: str) -> Response:
     """Show a configuration, and change it."""

@@ -85,6 +85,7 @@ def create() -> Response:
 
 
 @BLUEPRINT.route("/<path:name>/edit", methods=["GET", "POST"], endpoint="edit")
+@with_long_lists
 @needs(Right.CURATE)
 def edit(name: str) -> Response:
     """Change a harvest; fields that stay as they were are not touched."""

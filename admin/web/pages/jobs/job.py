@@ -67,10 +67,10 @@ def index() -> Response:
     try:
         jobs = recent("jobs", lambda opened: listing.list_jobs(opened, **given), *sorted(given.items()))
     except UseCaseError as error:
-        problem, jobs = str(error), recent("jobs", listing.list_jobs)
+        problem, jobs = f"{error}. All jobs are shown", recent("jobs", listing.list_jobs)
     counts = recent("counts of jobs", listing.count_by_status)
     if not problem and form.has_problems:
-        problem = "A filter can't be used"
+        problem = "A filter can't be used, and is left out"
     statuses, orders = list(JobStatus), list(JobOrder)
     return page(
         "jobs/index.html", jobs=jobs, counts=counts, form=form, problem=problem, statuses=statuses, orders=orders

@@ -13,7 +13,7 @@ from admin.people.login import Login, log_in, stranger
 from admin.people.sessions import end_session_of
 from admin.web.forms.form import Form
 from admin.web.page import SESSION_COOKIE, login_is_not_needed, page, site
-from admin.web.security import safe_target
+from admin.web.security import asked_target
 
 BLUEPRINT: Final = Blueprint("login", __name__)
 
@@ -23,7 +23,7 @@ BLUEPRINT: Final = Blueprint("login", __name__)
 def show() -> Response:
     """Show the login form, and log in."""
     form = Form({"name": ""})
-    target = safe_target(request.args.get("next", ""), "/")
+    target = asked_target()
     if form.is_sent:
         try:
             login = log_in(

@@ -21,7 +21,7 @@ from admin.people.openid_login import link_identity, log_in_by_openid
 from admin.web.forms.form import Form
 from admin.web.page import SESSION_COOKIE, carry_out, done, login_is_not_needed, needs, page, site, visitor
 from admin.web.pages.people.login import entered
-from admin.web.security import safe_target
+from admin.web.security import asked_target, safe_target
 
 BLUEPRINT: Final = Blueprint("openid", __name__, url_prefix="/login/openid")
 COOKIE: Final = "ghostfleet_openid"
@@ -34,8 +34,7 @@ _making = threading.Lock()
 @login_is_not_needed
 def begin() -> Response:
     """Send the browser to the provider."""
-    target = safe_target(request.args.get("next", "")[:_LONGEST_TARGET], "/")
-    return _leave({"next": target})
+    return _leave({"next": asked_target()[:_LONGEST_TARGET]})
 
 
 @BLUEPRINT.post("/link", endpoint="link")
@@ -58,7 +57,7 @@ def back() -> Response:
     except UseCaseError as error:
         form = Form({"name": ""})
         form.whole.append(str(error))
-        answer = page("login.html", 401, form=form)
+        answer = page("login.html", 401, form=form, target="/")
     answer.delete_cookie(COOKIE, path=BLUEPRINT.url_prefix or "/")
     return answer
 
@@ -91,7 +90,7 @@ def _leave(kept: dict[str, Any], *, is_form: bool = False) -> Response:
     except UseCaseError as error:
         form = Form({"name": ""})
         form.whole.append(str(error))
-        return page("login.html", 503, form=form)
+        return page("login.html", 503, form=form, target=kept.get("next", "/"))
     answer = page("profile/leave.html", url=url) if is_form else redirect(url, 303)
     answer.set_cookie(
         COOKIE,

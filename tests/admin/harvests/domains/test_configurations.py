@@ -154,14 +154,14 @@ def test_values_of_headers_are_not_in_the_audit(filled: Database) -> None:
 
 def test_the_default_is_changed_and_the_former_one_can_be_deleted(filled: Database) -> None:
     with filled.transaction(COMMAND_LINE) as transaction:
-        create_configuration(transaction, "example.org", ConfigurationCreation(name="new", seed_lists=("notes",)))
+        create_configuration(transaction, "example.org", ConfigurationCreation(name="deep", seed_lists=("notes",)))
         with pytest.raises(IllegalState, match="make another one the default first"):
             delete_configuration(transaction, "example.org", "defaultconfig")
-        change_domain(transaction, "example.org", DomainChange(default_configuration="new"))
+        change_domain(transaction, "example.org", DomainChange(default_configuration="deep"))
         delete_configuration(transaction, "example.org", "defaultconfig")
     with filled.transaction(COMMAND_LINE) as transaction:
         view = show_domain(transaction, "example.org")
-        assert (view.default_configuration, len(view.configurations)) == ("new", 1)
+        assert (view.default_configuration, len(view.configurations)) == ("deep", 1)
         with pytest.raises(NotFound, match=r"configuration of example\.org"):
             change_domain(transaction, "example.org", DomainChange(default_configuration="nix"))
 
@@ -171,8 +171,8 @@ def test_a_configuration_in_use_stays_and_the_message_says_where(filled: Databas
         row = find_domain(transaction, "example.org")
         harvest = add_harvest(transaction, "weekly", row)
         job = add_job(transaction, harvest, row, JobStatus.NEW)
-        create_configuration(transaction, "example.org", ConfigurationCreation(name="new", seed_lists=("notes",)))
-        change_domain(transaction, "example.org", DomainChange(default_configuration="new"))
+        create_configuration(transaction, "example.org", ConfigurationCreation(name="deep", seed_lists=("notes",)))
+        change_domain(transaction, "example.org", DomainChange(default_configuration="deep"))
         with pytest.raises(IllegalState, match=rf"the harvests 'weekly'; the jobs '{job.id}', which have not ended"):
             delete_configuration(transaction, "example.org", "defaultconfig")
         job.status = JobStatus.DONE

@@ -128,6 +128,15 @@ def test_odd_names_are_kept_as_they_are(database: Database, name: str) -> None:
     assert [each.name for each in call(database, "schedule.list", search=name[:6]).items] == [name]
 
 
+def test_a_schedule_with_the_name_of_a_page_is_found_and_gets_another_name(database: Database) -> None:
+    with pytest.raises(InvalidInput, match="name: 'new' can't be a name"):
+        create(database, "new")
+    create(database)
+    with database.transaction(COMMAND_LINE) as transaction:
+        find_named(transaction, Schedule, "schedule", "mondays").name = "new"  # as an older version took it
+    assert call(database, "schedule.change", name="new", given={"name": "days", **DAY_ONLY}).name == "days"
+
+
 @each_value("name", ["", " a", "a/b", "a\0b", "a\u202eb", "a\ud800", "..", "a" * 10_000])
 def test_a_name_that_can_not_be_part_of_an_address_is_no_schedule(database: Database, name: str) -> None:
     with pytest.raises(NotFound):
