@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from archive.settings.values.base import Section, checked_networks, listed
+from archive.settings.values.base import Listed, Networks, Section
 
 _PORTS: Final = {"http": 80, "https": 443}
 _AUTHORITY: Final = re.compile(
@@ -43,12 +43,12 @@ class AdminSettings(Section):
         " SECRET. At least 16 characters. Empty refuses all posts.",
     )
     cdx_token_file: str = Field("", description="File that holds this secret in its first line.")
-    allow_clients: tuple[str, ...] = Field(
+    allow_clients: Networks = Field(
         (),
         description="Networks whose clients may connect, comma separated, such as 10.20.0.0/16. Clients on this machine"
         " always may.",
     )
-    host_names: tuple[str, ...] = Field(
+    host_names: Listed[str] = Field(
         (),
         description="Further names of the CDX server and of the admin in the Host header, comma separated. Their"
         " address and localhost always work.",
@@ -65,7 +65,7 @@ class AdminSettings(Section):
         " https://archive.example.org. Links in messages have the address, and cookies are Secure there. Its host name"
         " needs no entry in admin.host_names.",
     )
-    trusted_proxies: tuple[str, ...] = Field(
+    trusted_proxies: Networks = Field(
         (),
         description="Networks of the TLS proxies in front of the admin site, comma separated, such as 127.0.0.1. Their"
         " headers X-Forwarded-For and X-Forwarded-Proto are believed.",
@@ -89,16 +89,6 @@ class AdminSettings(Section):
         " replay proxy.",
     )
     on_end_seconds: float = Field(300, gt=0, description="Longest run of the command of `crawl --on-end`.")
-
-    @field_validator("allow_clients", "host_names", "trusted_proxies", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return listed(value)
-
-    @field_validator("allow_clients", "trusted_proxies")
-    @classmethod
-    def _networks_can_be_read(cls, networks: tuple[str, ...]) -> tuple[str, ...]:
-        return checked_networks(networks)
 
     @field_validator("public_url")
     @classmethod

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, Literal, get_args
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from archive.settings.values.base import Section, listed
+from archive.settings.values.base import Listed, Section
 
 type RetryReason = Literal[
     "hang",
@@ -77,12 +77,12 @@ class BrowserSettings(Section):
         description="Longest wait for timers that a page has set, after it has settled. Timers of more than five"
         " seconds, and code that runs again and again, are not waited for.",
     )
-    behaviors: tuple[BehaviorName, ...] = Field(
+    behaviors: Listed[BehaviorName] = Field(
         BEHAVIOR_NAMES,
         description=f"What a browser does on each page, comma separated: {', '.join(BEHAVIOR_NAMES)}. Nothing when"
         " empty.",
     )
-    behavior_scripts: tuple[str, ...] = Field(
+    behavior_scripts: Listed[str] = Field(
         (),
         description="Files with further behaviours, comma separated: NAME.js has a class after Browsertrix's contract,"
         " NAME.json a flow recorded in Chrome's DevTools, NAME.yaml brozzler's behaviors.yaml. Each is used on the"
@@ -158,7 +158,7 @@ class BrowserSettings(Section):
     retry_pages: int = Field(
         1, ge=0, description="Tries after the first one, for pages with a trouble or flaw of retry_for."
     )
-    retry_for: tuple[RetryReason, ...] = Field(
+    retry_for: Listed[RetryReason] = Field(
         ("hang", "out-of-memory", "crash", "waf"),
         description="Troubles and flaws after which a browser visits a page again, comma separated: hang, timeout,"
         " never-settled, out-of-memory, crash; waf, captcha, rate-limit, soft-404, login-wall, consent-wall, blank.",
@@ -169,19 +169,14 @@ class BrowserSettings(Section):
         description="Compare pages with what their site answers to a URL that does not exist, to find error pages with"
         " status 200. Each host, and each folder below its root, gets one more request in a job.",
     )
-    page_records: tuple[PageRecordKind, ...] = Field(
+    page_records: Listed[PageRecordKind] = Field(
         DEFAULT_PAGE_RECORDS,
         description="Records that a browser leaves of a page beside urn:pageinfo:, comma separated: view,"
         " view-after-consent, thumbnail, full-page, full-page-final, text, text-final, dom, links, har, pdf, image-map,"
         " volatile. An image map needs full-page or full-page-final.",
     )
-    record_names: tuple[Literal["brozzler", "ukwa"], ...] = Field(
+    record_names: Listed[Literal["brozzler", "ukwa"]] = Field(
         (),
         description="Further URIs under which the records of a page are written, comma separated: brozzler"
         " (screenshot:, thumbnail:), ukwa (onreadydom:, screenshot:, thumbnail:, imagemap:, har:, pdf:).",
     )
-
-    @field_validator("retry_for", "behaviors", "behavior_scripts", "page_records", "record_names", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return listed(value)

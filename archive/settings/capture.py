@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from archive.settings.browsers import BehaviorName
-from archive.settings.values.base import Section, listed
+from archive.settings.values.base import Listed, Section
 
 
 class CaptureSettings(Section):
@@ -28,14 +28,14 @@ class CaptureSettings(Section):
     most_screens: int = Field(
         6, ge=0, le=1_000, description="Most browsers that people steer in the admin page at a time."
     )
-    autopilot_behaviors: tuple[BehaviorName, ...] = Field(
+    autopilot_behaviors: Listed[BehaviorName] = Field(
         ("consent", "autofetch", "scroll", "play", "hover", "click"),
         description="Behaviours that the autopilot runs on the page in front of a person, comma separated.",
     )
     autopilot_seconds: float = Field(
         120, gt=0, le=3_600, description="Longest time of the autopilot on one page. Half of it may go to scrolling."
     )
-    secret_fields: tuple[str, ...] = Field(
+    secret_fields: Listed[str] = Field(
         (
             *("password", "passwd", "passwort", "kennwort", "passphrase", "passcode", "pass", "pwd", "pw", "pin"),
             *("motdepasse", "contrasena", "senha", "wachtwoord", "heslo", "haslo", "lozinka", "salasana", "losenord"),
@@ -46,8 +46,3 @@ class CaptureSettings(Section):
         ),
         description="Names of form fields whose values are not recorded, unless the session keeps secrets.",
     )
-
-    @field_validator("secret_fields", "autopilot_behaviors", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return listed(value)

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
-from archive.settings.values.base import Section, listed
+from archive.settings.values.base import Listed, Section
 
 type DefaultSeeds = Literal["one", "four"]
 _LABEL: Final = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
@@ -35,7 +35,7 @@ class HarvestSettings(Section):
         description="visits in a minute to each host that the configuration of a new domain allows; a rate holds where"
         " the template's politeness allows more",
     )
-    tlds: tuple[str, ...] = Field(
+    tlds: Listed[str] = Field(
         (),
         description="further top-level domains, comma separated, such as test or internal, below which domains may be"
         " added; those of the public suffix list are always known",
@@ -47,11 +47,6 @@ class HarvestSettings(Section):
     alias_warning_seconds: int = Field(
         2_592_000, ge=0, description="an alias that expires within this time is listed as about to expire"
     )
-
-    @field_validator("tlds", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return listed(value)
 
     @field_validator("tlds")
     @classmethod

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Final, Literal, get_args
 from pydantic import Field, field_validator
 
 from archive.names.name_rules import NAME_PATTERN
-from archive.settings.values.base import Section, checked_networks, listed
+from archive.settings.values.base import Listed, Networks, Section
 
 type Deliver = Literal["durable", "written", "at_once"]
 type Mode = Literal["record", "replay", "patch", "live"]
@@ -38,12 +38,12 @@ class _Listeners(Section):
         "",
         description="Ports for sessions, as FIRST-LAST. By default any free port is taken.",
     )
-    allow_clients: tuple[str, ...] = Field(
+    allow_clients: Networks = Field(
         (),
         description="Networks whose clients may connect to the main port, comma separated, such as 10.20.0.0/16."
         " Clients on this machine always may. By default every client may.",
     )
-    host_names: tuple[str, ...] = Field(
+    host_names: Listed[str] = Field(
         (),
         description="Further names of the main and control ports in the Host header of requests for /status, /metrics"
         " and the like, comma separated. Their addresses and localhost always work.",
@@ -66,22 +66,12 @@ class _Listeners(Section):
         description="Longest time in which a client must send the head of a request, or end its TLS handshake.",
     )
 
-    @field_validator("allow_clients", "host_names", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return listed(value)
-
     @field_validator("session_ports")
     @classmethod
     def _ports_can_be_read(cls, ports: str) -> str:
         if ports and not re.fullmatch(r"[1-9]\d{0,4}-[1-9]\d{0,4}", ports):
             raise ValueError("write the first and the last port, such as 9000-9099")
         return ports
-
-    @field_validator("allow_clients")
-    @classmethod
-    def _networks_can_be_read(cls, networks: tuple[str, ...]) -> tuple[str, ...]:
-        return checked_networks(networks)
 
 
 class _DefaultTraffic(Section):
@@ -131,7 +121,12 @@ class _Records(Section):
     max_body_bytes: int = Field(
         0, ge=0, description="Largest body that is kept; longer ones get WARC-Truncated: length. 0 sets no limit."
     )
-    max_head_bytes: int = Field(4_194_304, ge=1024, description="Largest head of a request or response, in bytes.")
+    max_head_bytes: int = Field(
+        4_194_304,
+        ge=1024,
+        le=8_000_000,
+        description="Largest head of a request or response, in bytes, at most 8000000.",
+    )
     spool_bytes: int = Field(
         524_288, ge=0, description="Bodies larger than this wait on the disk instead of in memory, in bytes."
     )
@@ -285,13 +280,13 @@ class _Scripts(Section):
 
     heading: ClassVar[str] = "Addons and scripts"
 
-    addons: tuple[str, ...] = Field(
+    addons: Listed[str] = Field(
         (), description="Addons, comma separated: .py files, or entry points of the group ghostfleet.addons."
     )
     script_folder: str = Field(
         "", description="Folder of the mitmproxy scripts that sessions may name. By default they may name none."
     )
-    scripts: tuple[str, ...] = Field(
+    scripts: Listed[str] = Field(
         (), description="mitmproxy scripts in script_folder for traffic without a session, comma separated."
     )
     script_body_bytes: int = Field(
@@ -299,11 +294,6 @@ class _Scripts(Section):
         ge=1,
         description="Bodies larger than this are not shown to scripts, which see the heads and the content None.",
     )
-
-    @field_validator("addons", "scripts", mode="before")
-    @classmethod
-    def _listed_scripts(cls, value: object) -> object:
-        return listed(value)
 
 
 # pydantic orders fields from the last base to the first.

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from archive.settings.values.base import Section, checked_networks, listed
+from archive.settings.values.base import Listed, Networks, Section
 
 _HOST: Final = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
 _ORIGIN: Final = re.compile(rf"https?://(?:\*\.)?{_HOST}")
@@ -24,12 +24,12 @@ class ViewSettings(Section):
     )
     port: int = Field(8082, ge=0, le=65535, description="Port of the viewer. 0 picks a free port.")
     password: str = Field("", description="Password that browsers ask for, with any user name. Empty asks for none.")
-    allow_clients: tuple[str, ...] = Field(
+    allow_clients: Networks = Field(
         (),
         description="Networks whose clients may connect, comma separated, such as 10.20.0.0/16. Clients on this machine"
         " always may.",
     )
-    host_names: tuple[str, ...] = Field(
+    host_names: Listed[str] = Field(
         (),
         description="Further names of the viewer in the Host header, comma separated. Its address and localhost always"
         " work.",
@@ -46,7 +46,7 @@ class ViewSettings(Section):
         " all collections share the address. Empty is `http://*.localhost` on the reader's own machine; elsewhere no"
         " archived script runs. Needs view.origin.",
     )
-    frame_ancestors: tuple[str, ...] = Field(
+    frame_ancestors: Listed[str] = Field(
         (),
         description="Origins of other sites whose pages may show archived pages in a frame, comma separated, such as"
         " https://exhibition.example.org. Empty allows none.",
@@ -75,16 +75,6 @@ class ViewSettings(Section):
     link_seconds: int = Field(
         28_800, ge=300, le=2_592_000, description="How long a link of the admin site to the viewer works, at least."
     )
-
-    @field_validator("allow_clients", "host_names", "frame_ancestors", mode="before")
-    @classmethod
-    def _listed(cls, value: object) -> object:
-        return listed(value)
-
-    @field_validator("allow_clients")
-    @classmethod
-    def _networks_can_be_read(cls, networks: tuple[str, ...]) -> tuple[str, ...]:
-        return checked_networks(networks)
 
     @field_validator("origin")
     @classmethod
