@@ -52,7 +52,7 @@ def locked_draft(path: Path) -> Iterator[BinaryIO]:
     while True:
         with open(os.open(draft, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
             lock(file.fileno(), waits=False)
-            if not _is_at(file, draft):
+            if not is_at(file, draft):
                 continue  # another process gave the draft its name, or removed it, before it was locked here
             file.truncate()
             try:
@@ -67,7 +67,7 @@ def locked_draft(path: Path) -> Iterator[BinaryIO]:
             return
 
 
-def _is_at(file: BinaryIO, path: Path) -> bool:
+def is_at(file: BinaryIO, path: Path) -> bool:
     """Return whether the open file still has this name."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())

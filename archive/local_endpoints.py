@@ -65,6 +65,11 @@ def is_here(ip: str) -> bool:
     return True
 
 
+def host_and_port(host: str, port: int) -> str:
+    """Return `127.0.0.1:8000`, or `[::1]:8000`."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def endpoint_of(listener: socket.socket) -> Endpoint:
     """Return where a bound TCP socket listens."""
     host, port = listener.getsockname()[:2]

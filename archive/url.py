@@ -71,6 +71,14 @@ def canonical(url: str) -> str:
     return parsed if _CANONICAL.fullmatch(parsed) else _corrected(url, parsed)
 
 
+def canonical_or_same(text: str) -> str:
+    """Return the canonical URL; the text itself when there is no http or https URL in it."""
+    try:
+        return canonical(text)
+    except UrlError:
+        return text
+
+
 def key(url: str) -> str:
     """Return the SURT of a canonical URL, such as `org,example)/a?b=c`; with a port, `org,example:8080)/`.
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from archive.settings import FrontierSettings
-from archive.url import UrlError, canonical
+from archive.url import UrlError, canonical, canonical_or_same
 from frontier.definition.job import Job, PolitenessOverrides, Profile, Seed
 from frontier.definition.revisit import REVISIT_KEYS
 from frontier.definition.rules.kinds import RuleNeed
@@ -89,7 +89,8 @@ class ScopeExplainer:
         path = hop_path if hop_path is not None else "" if is_seed else "L"
         depth = sum(map(path.count, LINK_HOPS))
         source = next(iter(self._seeds)) if len(self._seeds) == 1 else fetched if is_seed else None
-        candidate = Candidate(url, path, via=via and _canonical(via), source=source, depth=depth, is_seed=is_seed)
+        via = via and canonical_or_same(via)
+        candidate = Candidate(url, path, via=via, source=source, depth=depth, is_seed=is_seed)
         decision = self._scope.decide(candidate)
         is_in = isinstance(decision, Accepted)
         return ScopeExplanation(
@@ -157,10 +158,3 @@ def _sheet(profile: Profile, number: int) -> str:
 
 def _is_of_sheet(value: HeldValue) -> bool:
     return value.source.startswith("sheet ")
-
-
-def _canonical(url: str) -> str:
-    try:
-        return canonical(url)
-    except UrlError:
-        return url

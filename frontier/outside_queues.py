@@ -12,7 +12,7 @@ from typing import Final
 
 from frontier.lease import Lease
 from frontier.packing import leased, unpack
-from frontier.store import Store
+from frontier.store import Store, stored_number
 
 _ALL: Final = ""
 """The delay of all hosts without one of their own has this key."""
@@ -99,7 +99,7 @@ class OutsideQueues:
         with self._store.guarded():
             now = self._store.now_ms()
             due, block, visits = client.hmget(self._store.host_key(host), "d", "b", "n")
-            if max(_number(due), _number(block)) > now or _number(visits) >= per_host:
+            if max(stored_number(due), stored_number(block)) > now or stored_number(visits) >= per_host:
                 return False
             if client.zscore(self._store.key("ready"), host) is None:
                 return False
@@ -129,9 +129,9 @@ class OutsideQueues:
             id=id,
             token=token,
             worker=worker,
-            tries=_number(tries),
-            failures=_number(failures),
-            lost=_number(lost),
+            tries=stored_number(tries),
+            failures=stored_number(failures),
+            lost=stored_number(lost),
             seconds=0,
             history=_history(visited),
         )
@@ -177,8 +177,3 @@ def _texts(found: object) -> list[str]:
 def _history(visited: bytes | None) -> str:
     """Return the packed history behind the time of the last visit; empty for a URL that is visited once."""
     return (visited or b"").partition(b"\n")[0].partition(b" ")[2].decode("utf-8", "replace")
-
-
-def _number(value: bytes | None) -> int:
-    """Return a number that a script stored; Lua may have written it as `1.5e+12`."""
-    return int(float(value)) if value else 0

@@ -17,7 +17,7 @@ from frontier.lease import BloomProgress, JobProgress, RenderProgress, Wait, Wai
 from frontier.packing import unpack
 from frontier.seen import BLOCK_BYTES, bloom_filter
 from frontier.segments.registry import SegmentRegistry
-from frontier.store import RENDERS, Store
+from frontier.store import RENDERS, Store, stored_number
 
 type UrlState = Literal["queued", "leased", "failed", "excluded"]
 
@@ -127,11 +127,6 @@ class GroupReport:
     """Visits of the group that began so far."""
     due_seconds: float
     """The time until the delay of the group ends."""
-
-    @property
-    def is_busy(self) -> bool:
-        """Return whether the group has all its visits."""
-        return self.visits >= self.parallel
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,14 +238,14 @@ class Reports:
         yield from self._ended(state)
         yield from self._open(state)
         if state in ("queued", "excluded") and self._segments is not None:
-            aside = self._aside()
+            aside = self._store.aside()
             for host, entries in self._segments.entries():
                 if (host.encode() in aside) == (state == "excluded"):
                     yield from (UrlReport(state, unpack(entry.record)) for entry in entries)
 
     def seeds(self) -> Iterator[SeedReport]:
         """Yield the state of each seed, as a stream."""
-        for _, line in self._scan("seeds"):
+        for _, line in self._store.scan("seeds"):
             yield _seed_report(line)
 
     def facts_of_seeds(self, urls: Iterable[str]) -> Iterator[SeedFacts]:
@@ -266,13 +261,13 @@ class Reports:
     def hosts(self) -> Iterator[HostReport]:
         """Yield every host that has successful visits or queued URLs, or was set aside, as a stream."""
         store = self._store
-        for chunk in batched(self._scan("pages"), _SCAN):
+        for chunk in batched(self._store.scan("pages"), _SCAN):
             yield from self._hosts({host: int(pages) for host, pages in chunk})
         reported = set[bytes]()
         with store.guarded():
             waiting = self._queued_hosts()
             beyond = ((host, 0) for host in store.client.sscan_iter(store.key("beyond"), count=_SCAN))
-            for chunk in batched(chain(waiting, beyond, self._scan("aside"), self._scan("spilled")), _SCAN):
+            for chunk in batched(chain(waiting, beyond, self._store.scan("aside"), self._store.scan("spilled")), _SCAN):
                 hosts = list(dict.fromkeys(host for host, _ in chunk if host not in reported))
                 reported.update(hosts)
                 if hosts:
@@ -356,7 +351,7 @@ class Reports:
         self, host: str, queued: int, aside: str, is_beyond: bool, state: Sequence[bytes | None], now: int
     ) -> HostQueue:
         """Return the queue of a host, of the host's fields d, n, j, f, e and b."""
-        due, visits, failures, code, block = (_number(state[at]) for at in (0, 1, 3, 4, 5))
+        due, visits, failures, code, block = (stored_number(state[at]) for at in (0, 1, 3, 4, 5))
         due_ms, block_ms = max(due - now, 0), max(block - now, 0)
         waits = due_ms > 0 or block_ms > 0 or visits > 0
         row = (host.encode(), due_ms, visits, state[2] or b"", failures, code, block_ms)
@@ -382,7 +377,8 @@ class Reports:
         reports = []
         for number, group in enumerate(defined):
             name = group.name.encode()
-            visits, visited, hosts, due = (_number(fields.get(kind + name)) for kind in (b"n:", b"v:", b"h:", b"d:"))
+            kinds = (b"n:", b"v:", b"h:", b"d:")
+            visits, visited, hosts, due = (stored_number(fields.get(kind + name)) for kind in kinds)
             reports.append(
                 GroupReport(
                     group.name,
@@ -423,7 +419,7 @@ class Reports:
         state = "visited" if leased is not None else "resting" if rests is not None else "queued" if is_open else ""
         due_seconds = 0.0 if state else None
         if not state and due is not None:
-            state, due_seconds = "waiting", max(due + _number(shift) - now, 0) / 1000
+            state, due_seconds = "waiting", max(due + stored_number(shift) - now, 0) / 1000
         return RevisitReport(
             url,
             state or "ended",
@@ -466,15 +462,15 @@ class Reports:
             yield RejectedLink(url, via, reason, rule)
 
     def _ended(self, state: UrlState) -> Iterator[UrlReport]:
-        for _, line in self._scan("ended"):
+        for _, line in self._store.scan("ended"):
             ending, code, record = line.split(b"\n", 2)
             if ending.decode() == state:
                 yield UrlReport(state, unpack(record), int(code))
 
     def _open(self, state: UrlState) -> Iterator[UrlReport]:
-        aside = self._aside()
+        aside = self._store.aside()
         # A job of an earlier release has tries (`t:ID`, `l:ID`) among the records.
-        records = ((id, record) for id, record in self._scan("u") if b":" not in id)
+        records = ((id, record) for id, record in self._store.scan("u") if b":" not in id)
         for chunk in batched(records, _SCAN):
             with self._store.guarded():
                 pipeline = self._store.client.pipeline(transaction=False)
@@ -523,14 +519,6 @@ class Reports:
             if candidate is not None:
                 yield Wait(candidate.url, WaitKind.RETRY, due_ms / 1000)
 
-    def _aside(self) -> set[bytes]:
-        with self._store.guarded():
-            return set(self._store.client.hkeys(self._store.key("aside")))
-
-    def _scan(self, name: str) -> Iterator[tuple[bytes, Any]]:
-        with self._store.guarded():
-            yield from self._store.client.hscan_iter(self._store.key(name), count=_SCAN)
-
 
 def _render_progress(
     flat: Sequence[bytes], leased: int, oldest_ms: int, lags: Sequence[bytes], workers: bytes
@@ -574,8 +562,3 @@ def _rejected_seed(line: bytes) -> RejectedSeed:
 
 def _group_wait(name: bytes, seconds: float) -> Wait:
     return Wait(name.decode("utf-8", "replace"), WaitKind.GROUP, seconds)
-
-
-def _number(value: bytes | None) -> int:
-    """Return a number that a script stored; Lua may have written it as `1.5e+12`."""
-    return int(float(value)) if value else 0

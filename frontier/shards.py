@@ -89,7 +89,7 @@ from frontier.shard_views import (
     ShardedSegments,
     ShardedSpiller,
 )
-from frontier.store import FrontierUnavailable, ScriptArgument, Store
+from frontier.store import FrontierUnavailable, ScriptArgument, Store, stored_number
 
 logger = logging.getLogger(__name__)
 
@@ -718,7 +718,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
                 pipeline.hmget(store.key("count"), "done", "along", "pages", "bytes")
                 pipeline.zcard(store.key("leases"))
             state, *found = pipeline.execute()
-        counts = [[*map(_number, counted), leases] for counted, leases in batched(found, 2)]
+        counts = [[*map(stored_number, counted), leases] for counted, leases in batched(found, 2)]
         sums = [sum(column) for column in zip(*counts, strict=True)]
         copies = [part for name, value in zip(_OF_JOB, state, strict=True) for part in (name, value or b"")]
         for shard, own in zip(self.shards, counts, strict=True):
@@ -745,7 +745,7 @@ class ShardedFrontier(ShardedQueue, Frontier):
                 pipeline = self._store.client.pipeline(transaction=False)
                 for store in stores:
                     pipeline.hmget(store.key("used"), *(f"{owner}\n{kind}" for owner, kind in chunk))
-                used = [[_number(amount) for amount in found] for found in pipeline.execute()]
+                used = [[stored_number(amount) for amount in found] for found in pipeline.execute()]
             sums = [sum(column) for column in zip(*used, strict=True)]
             for store, own in zip(stores, used, strict=True):
                 others = zip(chunk, sums, own, strict=True)
@@ -845,7 +845,3 @@ class ShardedFrontier(ShardedQueue, Frontier):
                     decisions[number] = not_new(decisions[number].candidate, found) or decisions[number]
         self._after_queued(decisions, has_timeouts=bool(timeouts))
         return Queued.DONE
-
-
-def _number(value: bytes | None) -> int:
-    return int(float(value)) if value else 0

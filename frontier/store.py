@@ -127,6 +127,7 @@ PREFIXES: Final = "prefix"
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
 _CHUNK: Final = 1000
+_SCAN: Final = 500
 MOST_SCANNED: Final = BUCKETS
 """The number of keys in Redis up to which a scan finds the sets of a job sooner than their names do."""
 _DROPPING: Final = "dropping"
@@ -231,6 +232,16 @@ class Store:
     def host_key(self, host: str) -> str:
         """Return the key of a host, which all jobs of the shard share."""
         return f"{self.root.removesuffix(self.job)}@{host}"
+
+    def scan(self, name: str) -> Iterator[tuple[bytes, Any]]:
+        """Yield the fields and values of a hash of the job. Raises FrontierUnavailable."""
+        with self.guarded():
+            yield from self.client.hscan_iter(self.key(name), count=_SCAN)
+
+    def aside(self) -> set[bytes]:
+        """Return the hosts that were set aside. Raises FrontierUnavailable."""
+        with self.guarded():
+            return set(self.client.hkeys(self.key("aside")))
 
     def run(self, name: str, *arguments: ScriptArgument) -> Any:
         """Return the answer of one script: atomic, in one round trip. Raises FrontierUnavailable, and FrontierLost."""
@@ -366,3 +377,8 @@ def connect(url: str, timeout_seconds: float) -> Any:
     named = [(parts.hostname or "localhost", parts.port or _PORT) for parts in map(urlsplit, others)]
     nodes = [ClusterNode(host, port) for host, port in named]  # type: ignore[no-untyped-call]
     return redis.RedisCluster.from_url(first, startup_nodes=nodes, **options)
+
+
+def stored_number(value: bytes | None) -> int:
+    """Return a number that a script stored; Lua may have written it as `1.5e+12`."""
+    return int(float(value)) if value else 0

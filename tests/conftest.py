@@ -15,13 +15,13 @@ from _pytest.terminal import TerminalReporter
 from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from support.browsers.watched_garden import WatchedGarden
 from support.processes import fork_server
 from support.processes.machine_needs import chromium, free_port
 from support.stores.postgres_server import PostgresServer
 from support.stores.redis_cluster import RedisCluster, SharedCluster
 from support.stores.redis_server import RedisServer
 
-from admin.demo.garden import GardenSite
 from archive.settings.load import Settings, load
 
 # Hundreds of tests start processes of the program. Without its bytecode, each of them compiles all modules again.
@@ -162,13 +162,13 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def _garden() -> Iterator[GardenSite]:
-    with GardenSite() as site:
+def _garden() -> Iterator[WatchedGarden]:
+    with WatchedGarden() as site:
         yield site
 
 
 @pytest.fixture
-def garden(_garden: GardenSite) -> GardenSite:
+def garden(_garden: WatchedGarden) -> WatchedGarden:
     """The bundled botanical-garden site, running, with an empty request log."""
     _garden.forget_requests()
     return _garden

@@ -23,9 +23,7 @@ from demo_replay import browsing, replaying, tripwire, visit_page
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
-
-from admin.demo.garden import GardenSite
-from admin.demo.pages import REACHED_BY
+from support.browsers.watched_garden import WatchedGarden
 
 TOP: Final = Path(__file__).resolve().parent.parent
 COLLECTION: Final = "demo"
@@ -33,6 +31,8 @@ PROFILE: Final = TOP / "tests" / "site" / "demo.toml"
 SEED: Final = "http://www.garden.test/"
 MARK: Final = "made-by-ghostfleet-demo"
 """A file in the demo's home: only a folder that has it is removed by the next demo."""
+REACHED_BY: Final = {"https://www.garden.test/members.html": "http://www.garden.test/members"}
+"""Some pages are linked only by way of a redirect. The value is the URL of the link, which a ghost visits."""
 GHOSTFLEET: Final = (sys.executable, "-m", "admin.cli")
 
 
@@ -62,7 +62,7 @@ def main() -> int:
     console = Console(highlight=False)
     home = fresh(options.home)
     console.print(f"[bold]1. Crawl[/]  {SEED} with {options.workers} ghosts, into {_shown(home)}", soft_wrap=True)
-    with GardenSite() as site:
+    with WatchedGarden() as site:
         command = crawl_command(site, home, options.workers)
         console.print("   ./run crawl", SEED, "--visitor browser …  (the site's names lead to 127.0.0.1)\n")
         status = run_to_its_end([*GHOSTFLEET, *command])
@@ -91,7 +91,7 @@ def run_to_its_end(command: Sequence[str]) -> int:
     return status
 
 
-def crawl_command(site: GardenSite, home: Path, workers: int) -> list[str]:
+def crawl_command(site: WatchedGarden, home: Path, workers: int) -> list[str]:
     """Arguments of the `ghostfleet crawl` that harvests the site."""
     resolve = [part for name, address in site.resolve.items() for part in ("--resolve", f"{name}={address}")]
     fetch = ["--allow-private", "--upstream-ca", str(site.ca_pem), *resolve]
@@ -99,7 +99,7 @@ def crawl_command(site: GardenSite, home: Path, workers: int) -> list[str]:
     return ["crawl", SEED, "--home", str(home), "--collection", COLLECTION, *job, *fetch]
 
 
-def look_again(home: Path, site: GardenSite, views: Mapping[str, bytes]) -> list[Look]:
+def look_again(home: Path, site: WatchedGarden, views: Mapping[str, bytes]) -> list[Look]:
     """Every page of the site and every other page that was captured, in the browser, through the replay."""
     pages = list(dict.fromkeys([*(REACHED_BY.get(url, url) for url in site.urls()), *views]))
     folder = home / "looks"

@@ -14,6 +14,7 @@ from typing import Final
 
 from admin.fleet.home_folder import control_token
 from admin.models.capture_tables import CaptureSession
+from archive.local_endpoints import host_and_port
 from archive.settings.load import Settings
 from proxy.clients.check_page import CHECK_HOST
 
@@ -32,7 +33,7 @@ class ProxyAccess:
     @property
     def address(self) -> str:
         """Return host:port of the proxy."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return host_and_port(self.host, self.port)
 
     @property
     def pac_url(self) -> str:

@@ -39,8 +39,6 @@ class Holders:
     """The place of the storage; empty without one."""
     is_here: bool = False
     """This home has a folder of the collection."""
-    is_alone: bool = True
-    """No other home shares the index or the dedup store with this one."""
     captures: Mapping[str, int] = field(default_factory=dict)
     """The number of captures in the index, by file."""
 
@@ -92,10 +90,9 @@ def find_holders(settings: Settings, name: str, captures: Mapping[str, int], lin
     Without `link`, the shared Redis is asked, if there is one. While it does not answer, the homes of files that are
     not here are unknown.
     """
-    alone = is_alone(settings)
     folders = [path for path in (settings.collection(name), deleting_folder(settings, name)) if path.is_dir()]
     here = {found for folder in folders for found in _files_in(folder)}
-    home = "" if alone else home_name(settings)
+    home = "" if is_alone(settings) else home_name(settings)
     stored, storage = _stored(settings, name)
     names = {*captures, *here}
     with ExitStack() as stack:
@@ -108,7 +105,7 @@ def find_holders(settings: Settings, name: str, captures: Mapping[str, int], lin
         except DedupUnavailable:
             found, homes = holdings(None, home, name, names, here), {}
     others = {each: number for each, number in homes.items() if each != home}
-    return Holders(found, others, stored, storage, bool(folders), alone, captures)
+    return Holders(found, others, stored, storage, bool(folders), captures)
 
 
 def shared_places(settings: Settings) -> tuple[str, str]:

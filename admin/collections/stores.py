@@ -11,7 +11,7 @@ from archive.settings.load import Settings
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
 from dedupdb.redis_io.link import DedupUnavailable, RedisLink
-from frontier.private_redis.server import RedisProblem, start_redis
+from frontier.private_redis.server import EmbeddedRedis, RedisProblem
 from frontier.redis_check import check_redis
 from frontier.shards import drop_job
 from frontier.store import FrontierUnavailable
@@ -52,7 +52,7 @@ def _redis(settings: Settings) -> Iterator[str]:
         check_redis(settings.redis.url, timeout_seconds=settings.redis.timeout_seconds)
         yield settings.redis.url
         return
-    with start_redis(settings.home) as server:
+    with EmbeddedRedis(settings.home) as server:
         yield server.url
 
 

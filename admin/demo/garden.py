@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ssl
 import tempfile
-import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -31,9 +30,7 @@ class GardenSite:
     def __init__(self) -> None:
         self.http_port = 0
         self.https_port = 0
-        self._requests: list[Request] = []
-        self._lock = threading.Lock()
-        self._server = GardenServer(self._answer)
+        self._server = GardenServer(self.answer)
         self._temporary = tempfile.TemporaryDirectory(prefix="garden-")
 
     def __enter__(self) -> Self:
@@ -54,17 +51,6 @@ class GardenSite:
         ports = {80: self.http_port, 443: self.https_port}
         return {f"{host}:{port}": f"127.0.0.1:{real}" for host in self.hosts for port, real in ports.items()}
 
-    @property
-    def requests(self) -> list[Request]:
-        """Return all requests since `forget_requests`, oldest first."""
-        with self._lock:
-            return list(self._requests)
-
-    def forget_requests(self) -> None:
-        """Empty the request log."""
-        with self._lock:
-            self._requests.clear()
-
     @staticmethod
     def urls(*, listed: bool = True) -> list[str]:
         """Return each page of www.garden.test that links lead to and, if `listed`, those only in the site map."""
@@ -76,13 +62,12 @@ class GardenSite:
         self.http_port = self._server.listen()
 
     def stop(self) -> None:
-        """Close the ports and all connections. `requests` can still be read."""
+        """Close the ports and all connections."""
         self._server.stop()
         self._temporary.cleanup()
 
-    def _answer(self, request: Request) -> Answer:
-        with self._lock:
-            self._requests.append(request)
+    def answer(self, request: Request) -> Answer:
+        """Return the answer to a request."""
         return answer_to(request)
 
     def _tls_context(self) -> ssl.SSLContext:

@@ -61,10 +61,6 @@ LINKED_PAGES: Final = (
 )
 LISTED_PAGES: Final = (f"http://{WWW}/hidden/greenhouse.html",)
 """These pages are in the site map only."""
-REACHED_BY: Final = {f"https://{WWW}/members.html": f"http://{WWW}/members"}
-"""Some pages are linked only by way of a redirect. The value is the URL of the link, which a ghost visits."""
-EXCLUDED_PAGES: Final = (f"http://{WWW}/private/office.html",)
-"""These pages are linked, and disallowed by robots.txt."""
 
 type Maker = Callable[[Request], Answer]
 

@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from typing import Any, Final
 
 from archive.listener_access import Clients
+from archive.local_endpoints import host_and_port
 
 log = logging.getLogger(__name__)
 
@@ -72,8 +73,7 @@ class _RestrictedSocket(socket.socket):
 
 def address(listener: socket.socket) -> str:
     """Return the socket's address as text: `127.0.0.1:8000` or `[::1]:8000`."""
-    host, port = listener.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return host_and_port(*listener.getsockname()[:2])
 
 
 def _bound(host: str, port: int, option: str, *, shared: bool) -> socket.socket:

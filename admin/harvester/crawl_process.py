@@ -68,11 +68,6 @@ class CrawlProcess:
         """Return why the crawl could not begin, as its process said; empty when it did not say so."""
         return self._child.report.error
 
-    @property
-    def last_words(self) -> str:
-        """Return what the process said last, or how it ended."""
-        return self._child.failure_message()
-
     def ask_to_end(self) -> None:
         """Ask it to finish its visits and end; the second time, to end now."""
         self.signals += 1

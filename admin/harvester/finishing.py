@@ -52,7 +52,7 @@ from archive.warc.upkeep.repair import being_written, repair
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
 from dedupdb.index.sidecars import Sidecars
-from frontier.private_redis.server import RedisProblem, start_redis
+from frontier.private_redis.server import EmbeddedRedis, RedisProblem
 from frontier.shards import frontier_of
 from frontier.store import FrontierLost, FrontierUnavailable
 
@@ -342,7 +342,7 @@ def drop_frontier(settings: Settings, run_name: str) -> None:
         if settings.redis.url:
             _forget(settings, settings.redis.url, run_name)
         elif (settings.home / "redis").is_dir():
-            with start_redis(settings.home) as redis:
+            with EmbeddedRedis(settings.home) as redis:
                 _forget(settings, redis.url, run_name)
     except FrontierLost:
         return

@@ -147,15 +147,6 @@ class Database:
                 raise DatabaseRefused(self._why(error)) from error
         return before, newest_version()
 
-    def downgrade(self, revision: str) -> None:
-        """Bring the tables back to an earlier version; "base" removes all of them."""
-        from alembic import command as alembic
-
-        with self.engine.connect() as connection:
-            config = _alembic_config()
-            config.attributes["connection"] = connection
-            alembic.downgrade(config, revision)
-
     def version(self) -> str | None:
         """Return the version of the tables that are there; None when there are none."""
         try:

@@ -20,6 +20,7 @@ from admin.fleet import home_folder
 from admin.fleet.fleet import Fleet
 from admin.fleet.installation_file import Part, PartState
 from admin.fleet.process import StartError
+from admin.fleet.sockets import address
 from admin.fleet.supervisor import Slot
 from admin.up.roles import (
     capture_role,
@@ -27,7 +28,6 @@ from admin.up.roles import (
     qa_role,
     replay_role,
     scheduler_role,
-    shown_address,
     site_role,
     view_role,
 )
@@ -102,11 +102,11 @@ class InstallationProcesses:
             ]
             self._own = [fleet.add(role, self._give_up) for role in roles]
             self.addresses = {
-                "admin": shown_address(site),
+                "admin": address(site),
                 "proxy": found.proxy,
-                "replay": shown_address(replay),
-                "replay_control": shown_address(control),
-                "view": shown_address(view),
+                "replay": address(replay),
+                "replay_control": address(control),
+                "view": address(view),
                 "cdx": found.cdx,
             }
             fleet.await_ready(self._own)

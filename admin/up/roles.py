@@ -6,7 +6,6 @@ import socket
 
 from admin.fleet.fleet import Fleet
 from admin.fleet.process import ProcessRole, ShutdownStage
-from admin.fleet.sockets import address
 from admin.harvester.harvester import default_name
 from admin.jobs.crawling.crawl import single_machine_settings
 from archive.settings.load import Settings
@@ -119,8 +118,3 @@ def harvester_role(settings: Settings, channel: str, number: int) -> ProcessRole
 def harvester_title(channel: str, number: int) -> str:
     """Return the name of a harvester as a part of the installation: `harvester-FOCUSED`, `harvester-FOCUSED-2`."""
     return f"harvester-{channel}" + (f"-{number}" if number > 1 else "")
-
-
-def shown_address(listener: socket.socket) -> str:
-    """Return the socket's address as `HOST:PORT`."""
-    return address(listener)

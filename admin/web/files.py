@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +11,7 @@ from werkzeug.wrappers import Response
 
 from admin.models.errors import InvalidInput, Problem
 from admin.web.page import site
+from archive.warc.reading.reader import StoredRecord
 
 _DOWNLOAD_POLICY: Final = "default-src 'none'; sandbox"
 
@@ -31,6 +33,24 @@ def download(path: Path, name: str) -> Response:
     answer = send_file(
         path, "application/octet-stream", as_attachment=True, download_name=name, conditional=True, etag=False
     )
+    return _inactive(answer)
+
+
+def download_block(record: StoredRecord, name: str) -> Response:
+    """Return the block of a record for download under this name, and close the record at its end."""
+
+    def pieces() -> Iterator[bytes]:
+        with record:
+            yield from record.block()
+
+    answer = Response(pieces(), content_type="application/octet-stream")
+    answer.headers.set("Content-Disposition", "attachment", filename=name)
+    answer.headers["Content-Length"] = str(record.block_length)
+    return _inactive(answer)
+
+
+def _inactive(answer: Response) -> Response:
+    """Return the answer with headers that keep browsers from showing what is in the file."""
     answer.headers["Content-Security-Policy"] = _DOWNLOAD_POLICY
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Cache-Control"] = "no-store"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from admin.harvests.domains.uploads import LineProblem
+from archive.names.characters import printable
 
 FOLDER: Final = "upload-reports"
 MOST_OF_USER: Final = 10
@@ -41,7 +42,7 @@ class UploadReportFile:
             self._file = self._begin()
         if self._size > LARGEST:
             return
-        text = f"{problem.line}\t{_one_line(problem.reason)}\t{_one_line(problem.text)}\n"
+        text = f"{problem.line}\t{printable(problem.reason)}\t{printable(problem.text)}\n"
         self._size += len(text.encode())
         self._file.write(text if self._size <= LARGEST else "# The report is full; correct these lines first.\n")
 
@@ -77,7 +78,3 @@ def _remove_old(folder: Path, user_id: int) -> None:
     for path in {*own[MOST_OF_USER - 1 :], *(each for each in found if each.stat().st_mtime < oldest)}:
         with suppress(OSError):
             path.unlink()
-
-
-def _one_line(text: str) -> str:
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)

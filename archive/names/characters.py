@@ -1,4 +1,4 @@
-"""Name a character that people can't use in a text, in words that they know."""
+"""Characters that people can't use or see in a text are named, or replaced."""
 
 from __future__ import annotations
 
@@ -28,3 +28,8 @@ def in_words(character: str) -> str:
         return "half a character"
     name = unicodedata.name(character, "").lower()
     return f"the character {name!r}" if name else "a control character"
+
+
+def printable(text: str, instead: str = "\ufffd") -> str:
+    """Return a text in which `instead` stands for characters that steer a terminal, or that nobody sees."""
+    return "".join(char if char.isprintable() else instead for char in text)

@@ -28,7 +28,7 @@ from frontier.definition.job import Job, Profile, SeenRules
 from frontier.definition.scope import Candidate
 from frontier.lease import JobFinished, Lease
 from frontier.politeness import VisitOutcome
-from frontier.private_redis.server import EmbeddedRedis, start_redis
+from frontier.private_redis.server import EmbeddedRedis
 from frontier.queue import Frontier
 from frontier.seen import BUCKETS, bloom_filter
 from frontier.segments.registry import SEGMENT_FOLDER
@@ -234,7 +234,7 @@ def measure(
     # The guard of the Redis may still make a lock file while the folder is removed.
     with (
         tempfile.TemporaryDirectory(prefix="gf-bench-", ignore_cleanup_errors=True) as folder,
-        start_redis(Path(folder)) as server,
+        EmbeddedRedis(Path(folder)) as server,
         ExitStack() as stack,
     ):
         client: Any = stack.enter_context(closing(redis.Redis.from_url(server.url, protocol=2)))

@@ -28,7 +28,7 @@ from admin.demo.wire import Answer, Request
 from archive.settings.load import load
 from bench.peers.brozzler import NAME as BROZZLER
 from bench.peers.brozzler import BrozzlerVisits
-from bench.process import our_command, resource_usage, source_environment, stop, tree
+from bench.process import our_command, proportional_bytes, resource_usage, source_environment, stop, tree
 from browsers.proxying.control_client import Control, read_token
 from browsers.visit import FleetUnavailable, VisitOrder
 
@@ -284,7 +284,7 @@ def _memory(root: int) -> Mapping[str, int]:
     """Return the memory of a process and all below it, by kind. Each shared page counts in parts for its sharers."""
     found = Counter[str]()
     for pid in tree(root):
-        found[_kind(pid)] += _proportional(pid)
+        found[_kind(pid)] += proportional_bytes(pid)
     return found
 
 
@@ -297,14 +297,6 @@ def _kind(pid: int) -> str:
         return "ended"
     kinds = [one.partition(b"=")[2] for one in arguments if one.startswith((b"--type=", b"--utility-sub-type="))]
     return (kinds[-1] if kinds else os.path.basename(arguments[0])).decode("utf-8", "replace") or "ended"
-
-
-def _proportional(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()
-    except OSError:
-        return 0  # the process ended meanwhile
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 
 def _is_zombie(pid: int) -> bool:

@@ -23,7 +23,7 @@ from archive.settings import FrontierSettings
 from frontier.definition.job import Job, Profile, RevisitRules
 from frontier.lease import Lease
 from frontier.politeness import VisitOutcome
-from frontier.private_redis.server import start_redis
+from frontier.private_redis.server import EmbeddedRedis
 from frontier.queue import Frontier
 
 HOUR: Final = 3_600.0
@@ -75,7 +75,7 @@ def measure(pages: int, days: float, tell: Callable[[str], None], *, seed: int =
     made, end = _pages(pages, days * DAY, random.Random(seed)), days * DAY
     with (
         tempfile.TemporaryDirectory(prefix="gf-bench-", ignore_cleanup_errors=True) as folder,
-        start_redis(Path(folder)) as server,
+        EmbeddedRedis(Path(folder)) as server,
     ):
         rounds = _crawled("adaptive", made, end, _ADAPTIVE, server.url, tell)
         same = max(len(made) * end / max(rounds[-1].fetches, 1), 60.0)

@@ -93,16 +93,14 @@ class PictureComparison:
     """
 
 
-def compare_pictures(
-    capture: bytes, replay: bytes, masks: Sequence[bytes] = (), ignored: Sequence[Box] = ()
-) -> PictureComparison:
+def compare_pictures(capture: bytes, replay: bytes, masks: Sequence[bytes] = ()) -> PictureComparison:
     """Return how the two PNG pictures differ.
 
-    Masks are PNG pictures of one bit a pixel, in which white pixels do not count. Masks and `ignored` have the
-    coordinates of the capture. A mask of another size is cropped or padded. Raises PictureUnreadable.
+    Masks are PNG pictures of one bit a pixel, in which white pixels do not count. Masks have the coordinates of the
+    capture. A mask of another size is cropped or padded. Raises PictureUnreadable.
     """
     ours, ours_cut = opened(capture)
-    mask = Mask(ours.size, masks, ignored)
+    mask = Mask(ours.size, masks)
     theirs, theirs_cut = opened(replay)
     width = min(ours.width, theirs.width)
     alignment = aligned_rows(

@@ -6,14 +6,11 @@ import io
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
-from math import ceil, floor, isfinite
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-
-from browsers.comparison.boxes import Box
 
 MAX_ROWS: Final = 30_000
 """The rest of a higher picture is not looked at."""
@@ -72,21 +69,17 @@ def strips(picture: Image.Image, width: int, rows: int = 256) -> Iterator[Image.
 class Mask:
     """A mask has one bit for each pixel of a picture. Set bits are pixels that do not count."""
 
-    def __init__(self, size: tuple[int, int], pictures: Sequence[bytes], boxes: Sequence[Box]) -> None:
-        """Join these masks and boxes for a picture of this size. Raises PictureUnreadable."""
+    def __init__(self, size: tuple[int, int], pictures: Sequence[bytes]) -> None:
+        """Join these masks for a picture of this size. Raises PictureUnreadable."""
         self._width, height = size
         self._bits: NDArray[np.uint8] | None = None
-        if not pictures and not boxes:
+        if not pictures:
             return
         covered = np.zeros((height, self._width), bool)
         for png in pictures:
             picture, _ = opened(png)
             rows, columns = min(height, picture.height), min(self._width, picture.width)
             covered[:rows, :columns] |= np.asarray(picture.crop((0, 0, columns, rows)).convert("L")) > 127
-        for box in boxes:
-            if all(map(isfinite, (box.x, box.y, box.width, box.height))):
-                top, left = max(0, floor(box.y)), max(0, floor(box.x))
-                covered[top : max(0, ceil(box.y + box.height)), left : max(0, ceil(box.x + box.width))] = True
         self._bits = np.packbits(covered, axis=1)
 
     def rows(self, indexes: NDArray[np.int32], width: int) -> NDArray[np.bool_] | None:

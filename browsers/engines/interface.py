@@ -321,10 +321,6 @@ class BrowserWindow(Protocol):
         """Move the mouse, press its left button and release it. Raises EngineLost."""
         ...
 
-    async def wheel(self, at: Point, down: float) -> None:
-        """Turn the mouse wheel over a point, so that the box there scrolls down. Raises EngineLost."""
-        ...
-
     async def press(self, key: str) -> None:
         """Send a key to the focus: a character, or a name of the UI Events standard such as `Escape`, `ArrowRight`.
 

@@ -63,7 +63,6 @@ def links_of(
     *,
     hop_path: str = "",
     via: str | None = None,
-    forms: bool = False,
     guesses: bool = True,
     limit: int = 1 << 24,
 ) -> Links:
@@ -71,9 +70,8 @@ def links_of(
 
     `response` has lower-case header names. `body` has its content coding and no transfer coding. At most `limit` bytes
     of the decoded body are searched. `hop_path` leads to the URL: a document that a robots.txt or an index names is
-    read as a sitemap, whatever its name and type. `via` is the page that has the link to the URL. With `forms`, the
-    links of GET forms are added. With `guesses`, texts that look like URLs are links. The body of a redirect has no
-    links, since no browser shows it.
+    read as a sitemap, whatever its name and type. `via` is the page that has the link to the URL. With `guesses`,
+    texts that look like URLs are links. The body of a redirect has no links, since no browser shows it.
     """
     found = LinkCollector(url, takes_guesses=guesses)
     headers.collect(found, status, response)
@@ -90,13 +88,11 @@ def links_of(
         if note := pdf.collect(found, data):
             notes[note] = None
     else:
-        _search(found, url, content_type, data, hop_path, via, forms=forms)
+        _search(found, url, content_type, data, hop_path, via)
     return Links(found.links, (*found.annotations, *notes))
 
 
-def _search(
-    found: LinkCollector, url: str, content_type: str, data: bytes, hop_path: str, via: str | None, *, forms: bool
-) -> None:
+def _search(found: LinkCollector, url: str, content_type: str, data: bytes, hop_path: str, via: str | None) -> None:
     """Search the body by its kind."""
     named = media_type(content_type)
     encoding = decoding.encoding_of(data, headers.charset(content_type), _KIND_OF_ENCODING.get(named, "html"))
@@ -133,7 +129,7 @@ def _search(
             found.takes_guesses = found.takes_guesses and not _is_guessed(hop_path)
             if named != "text/html":
                 xml.collect_instructions(found, text)
-            html.collect(found, text, forms=forms, is_xml=named != "text/html")
+            html.collect(found, text, is_xml=named != "text/html")
         case DocumentKind.XML:
             found.encoding = encoding
             found.takes_guesses = found.takes_guesses and not _is_guessed(hop_path)

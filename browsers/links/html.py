@@ -34,8 +34,8 @@ _SCRIPT_TYPES: Final = re.compile(r"|module|(?:text|application)/(?:x-)?(?:java|
 _JSON_TYPES: Final = re.compile(r"(?:application|text)/(?:[\w.+-]+\+)?json\b.*|importmap|speculationrules", re.I | re.S)
 
 
-def collect(found: LinkCollector, text: str, *, forms: bool = False, is_xml: bool = False) -> None:
-    """Add every link of a document; `forms` also those of forms that GET. A collector may take guesses as well."""
+def collect(found: LinkCollector, text: str, *, is_xml: bool = False) -> None:
+    """Add every link of a document. A collector may take guesses as well."""
     if _BASE.search(text):
         found.rebase(next((tag.attributes()["href"] for tag in start_tags(text, is_xml=is_xml) if _is_base(tag)), None))
     guessed = _Guessed(found)
@@ -44,7 +44,7 @@ def collect(found: LinkCollector, text: str, *, forms: bool = False, is_xml: boo
         if tag.name == "style":
             css.collect(found, tag.text, "style/text()")
         elif tag.name in _NAMES or hints.search(tag.written):
-            _collect_tag(found, guessed, tag, forms=forms)
+            _collect_tag(found, guessed, tag)
     guessed.collect()
 
 
@@ -90,7 +90,7 @@ _WHOLE: Final = _whole("X")
 _WHOLE_PAGE: Final = _whole("L")
 
 
-def _collect_tag(found: LinkCollector, guessed: _Guessed, tag: Tag, *, forms: bool) -> None:
+def _collect_tag(found: LinkCollector, guessed: _Guessed, tag: Tag) -> None:
     name, attributes = tag.name, tag.attributes()
     for attribute, hop in ATTRIBUTES.get(name, ()):
         found.add(attributes.get(attribute), hop, f"{name}/@{attribute}")
@@ -100,8 +100,6 @@ def _collect_tag(found: LinkCollector, guessed: _Guessed, tag: Tag, *, forms: bo
     if name == "script" and tag.text:
         _script(found, guessed, attributes.get("type", ""), tag.text)
     _collect_shared(found, guessed, name, attributes)
-    if name == "form" and forms and (attributes.get("method") or "get").lower() == "get":
-        found.add(attributes.get("action"), "L", "form/@action")
 
 
 def _collect_shared(found: LinkCollector, guessed: _Guessed, tag: str, attributes: Mapping[str, str]) -> None:
@@ -209,7 +207,7 @@ _MAX_FLASHVARS: Final = 10_000
 _MAX_ARCHIVES: Final = 100
 _JAVASCRIPT: Final = re.compile(r"\s{0,20}javascript:", re.IGNORECASE)
 _SPECIAL: Final = {"link": _link, "meta": _meta, "param": _param, "object": _object, "applet": _applet}
-_NAMES: Final = frozenset(("form", *ATTRIBUTES, *_SPECIAL))
+_NAMES: Final = frozenset((*ATTRIBUTES, *_SPECIAL))
 _BASE: Final = re.compile(r"<base[\s/]", re.IGNORECASE)
 _SHARED: Final = re.compile(r"style|srcset|data-", re.IGNORECASE)
 """A hint that a tag may carry an attribute that any element may."""

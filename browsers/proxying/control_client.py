@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from archive.dates import Micros, parse_date
 from archive.ended_exchange import EndedExchange
 from archive.json_text import compact_json
+from archive.local_endpoints import host_and_port
 from archive.repairs import is_repair
 from browsers.proxying.outcomes import NOT_KEPT, retry_after
 from browsers.proxying.proxy_connection import AnswerUnreadable, ConnectionLost, ProxyConnections, ProxyUnreachable
@@ -120,7 +121,7 @@ class ProxySession:
     @property
     def address(self) -> str:
         """Return host:port of the proxy that serves this session."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return host_and_port(self.host, self.port)
 
 
 @dataclass(frozen=True, slots=True)

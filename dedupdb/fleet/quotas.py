@@ -82,11 +82,6 @@ class Quotas:
         buckets = {limit.bucket for limit in limits if limit.counter.endswith("/urls")}
         self._link.run([Command("ZREM", (_keys(collection, bucket)[1], token)) for bucket in buckets])
 
-    def stats(self, collection: str, bucket: str) -> dict[str, Any]:
-        """Return the counters of a bucket, all 0 for an unknown bucket. Raises DedupUnavailable."""
-        (reply,) = self._link.run([Command("HMGET", (_keys(collection, bucket)[0], *_COUNTERS))])
-        return _stats(bucket, reply)
-
     def close(self) -> None:
         """Close the connections."""
         self._link.close()

@@ -23,14 +23,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Final, Self
-
-from publicsuffixlist import PublicSuffixList
 
 from archive.json_text import compact_json
 from archive.url import UrlError, ascii_host
 from frontier.definition.networks import NetworkTable, read_address, read_network, without_port
+from frontier.definition.public_suffixes import public_suffixes
 from frontier.definition.rules.list_files import LIST_FOLDER
 
 MAX_GROUPS: Final = 1_000
@@ -306,7 +304,7 @@ def _take(rules: _Rules, member: str, number: int) -> None:
             raise ValueError(f"{member[:100]!r} is no host name, domain or address: {error}; {_EXAMPLE}") from error
         if without_port(name) != name or "/" in member:
             raise ValueError(f"{member[:100]!r} is no host name, domain or address; leave out scheme, port and path")
-        is_domain = "." in name and _suffixes().privatesuffix(name) == name
+        is_domain = "." in name and public_suffixes().privatesuffix(name) == name
         (rules.domains if is_domain else rules.names).setdefault(name, number)
 
 
@@ -322,8 +320,3 @@ def _fits(name: str, pieces: Sequence[str]) -> bool:
             return False
         place += len(piece)
     return True
-
-
-@cache
-def _suffixes() -> PublicSuffixList:
-    return PublicSuffixList()

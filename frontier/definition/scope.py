@@ -22,16 +22,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final, Literal, Protocol
-
-from publicsuffixlist import PublicSuffixList
 
 from archive.bounded_memory import BoundedMemory
 from archive.fast_frozen import fast_frozen
 from archive.url import UrlError, canonical
 from frontier.definition.job import Job, ScopeKind
 from frontier.definition.networks import read_address
+from frontier.definition.public_suffixes import public_suffixes
 from frontier.definition.rules.chain import RuleChain, RuleDecision
 from frontier.definition.rules.kinds import KnownFacts, RuleNeed
 from frontier.definition.rules.surts import authority_of, coerced, parents, without_port
@@ -506,13 +505,8 @@ def _no_url(text: str) -> str:
 @lru_cache(maxsize=10_000)
 def registered_domain(name: str) -> str:
     """Return the registered domain of a host's name; the name itself for an address, or a name without a domain."""
-    found: str | None = None if read_address(name) is not None else _suffixes().privatesuffix(name)
+    found: str | None = None if read_address(name) is not None else public_suffixes().privatesuffix(name)
     return found or name
-
-
-@cache
-def _suffixes() -> PublicSuffixList:
-    return PublicSuffixList()
 
 
 def _registered(name: str) -> str:
@@ -521,5 +515,5 @@ def _registered(name: str) -> str:
     """
     if "," not in name:
         return name
-    found: str | None = _suffixes().privatesuffix(".".join(reversed(name.split(","))))
+    found: str | None = public_suffixes().privatesuffix(".".join(reversed(name.split(","))))
     return ",".join(reversed(found.split("."))) if found else name

@@ -172,11 +172,6 @@ class EmbeddedRedis:
             pause.wait(_POLL_SECONDS)
 
 
-def start_redis(home: Path, executable: str | None = None) -> EmbeddedRedis:
-    """Return the home's Redis for a `with` statement, which starts and ends its use."""
-    return EmbeddedRedis(home, executable)
-
-
 def expected_url(home: Path) -> str | None:
     """Return the URL of the home's Redis before its start; None when only the start decides the path."""
     plain = plain_path(home.absolute() / "redis")

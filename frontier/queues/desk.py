@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import batched, islice
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from archive import crawl_log
 from archive.url import host_of
@@ -70,7 +70,7 @@ class QueueDesk:
         """
         if {"failed", "excluded"} & set(states):
             yield from self._ended(states, wanted)
-        aside = self._aside()
+        aside = self._store.aside()
         for found in self._chunks(wanted):
             yield from (entry for entry in self._open(found, aside) if entry.state in states)
         if self._segments is not None and {"queued", "excluded"} & set(states):
@@ -81,7 +81,7 @@ class QueueDesk:
         store = self._store
         with store.guarded():
             ids = store.client.zrange(store.key(f"q:{host}"), 0, most - 1)
-        aside = self._aside()
+        aside = self._store.aside()
         return [entry for chunk in batched(ids, _SCAN) for entry in self._open(self._records(chunk), aside)]
 
     def leased_of(self, host: str, most: int) -> list[QueueEntry]:
@@ -227,7 +227,7 @@ class QueueDesk:
                     yield QueueEntry(state, candidate, _order(each.record), tries=each.tries, lost=each.lost)
 
     def _ended(self, states: Collection[EntryState], wanted: Callable[[str], bool] | None) -> Iterator[QueueEntry]:
-        for _, line in self._scan("ended"):
+        for _, line in self._store.scan("ended"):
             ending, code, record = line.split(b"\n", 2)
             state: EntryState = "failed" if ending == b"failed" else "excluded"
             candidate = unpack(record) if state in states else None
@@ -237,7 +237,7 @@ class QueueDesk:
     def _chunks(self, wanted: Callable[[str], bool] | None) -> Iterator[list[tuple[bytes, bytes, Candidate]]]:
         """Yield the records of URLs that are queued or leased, in lists."""
         found: list[tuple[bytes, bytes, Candidate]] = []
-        for id, record in self._scan("u"):
+        for id, record in self._store.scan("u"):
             candidate = unpack(record)
             if candidate is not None and (wanted is None or wanted(candidate.url)):
                 found.append((id, record, candidate))
@@ -301,14 +301,6 @@ class QueueDesk:
                     break
         entries = [entry for chunk in chunks for entry in self._open(chunk, ())]
         return sorted(entries, key=lambda entry: (entry.rest_seconds, entry.order))[:most]
-
-    def _aside(self) -> set[bytes]:
-        with self._store.guarded():
-            return set(self._store.client.hkeys(self._store.key("aside")))
-
-    def _scan(self, name: str) -> Iterator[tuple[bytes, Any]]:
-        with self._store.guarded():
-            yield from self._store.client.hscan_iter(self._store.key(name), count=_SCAN)
 
 
 def _order(record: bytes) -> int:

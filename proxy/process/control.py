@@ -21,6 +21,7 @@ from tornado.web import HTTPError, RequestHandler
 
 from archive.capture import Body
 from archive.listener_access import HostNames
+from archive.local_endpoints import host_and_port
 from proxy.clients.endpoints import METRICS_TYPE
 from proxy.clients.write_record import METADATA_FIELD, derived
 from proxy.process.control_gate import MAX_RECORD, GatedApplication, GatedServer
@@ -80,9 +81,7 @@ class Controlled(Protocol):
 
 def start_control(controlled: Controlled, token: str, listener: socket.socket, names: HostNames) -> HTTPServer:
     """Serve the control port on a bound socket."""
-    host, port = listener.getsockname()[:2]
-    here = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    arguments = {"controlled": controlled, "here": here}
+    arguments = {"controlled": controlled, "here": f"http://{host_and_port(*listener.getsockname()[:2])}"}
     application = GatedApplication(
         token,
         names,

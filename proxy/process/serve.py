@@ -19,6 +19,7 @@ from prometheus_client import CollectorRegistry
 from tornado.httpserver import HTTPServer
 
 from archive.listener_access import Clients, HostNames
+from archive.local_endpoints import host_and_port
 from archive.settings.load import Settings
 from archive.warc.writing.writer import KeepError
 from dedupdb.fleet.registry import Member, MemberHeartbeat, Registry
@@ -128,7 +129,7 @@ class Process:
         self._ticker = Ticker(settings, parts, self.connections, rates)
         self._heartbeat = MemberHeartbeat(
             Registry(context.redis_url, timeout_seconds=settings.redis.timeout_seconds),
-            Member.here(_host_and_port(self._listener), _host_and_port(self._control)),
+            Member.here(*(host_and_port(*each.getsockname()[:2]) for each in (self._listener, self._control))),
             collector.load,
             every_seconds=settings.proxy.heartbeat_seconds,
             listens=parts.own.published,
@@ -276,9 +277,3 @@ class Process:
 
 def _stream(fd: int) -> socket.socket | None:
     return socket.socket(fileno=fd) if fd >= 0 else None
-
-
-def _host_and_port(listener: socket.socket) -> str:
-    """Return `127.0.0.1:8000`, or `[::1]:8000`."""
-    host, port = listener.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

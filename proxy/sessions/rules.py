@@ -22,7 +22,7 @@ from typing import Any, Final
 
 import regex
 
-from archive.url import DEFAULT_PORTS, UrlError, ascii_host, canonical
+from archive.url import DEFAULT_PORTS, UrlError, ascii_host, canonical_or_same
 from proxy.refusal import Refused, check_list, check_object, check_text
 
 _MAX_RULES: Final = 20_000
@@ -42,8 +42,8 @@ class Subject:
     """The subject is a URL in the forms that rules compare."""
 
     def __init__(self, url: str, parent: str | None = None) -> None:
-        self.url = _canonical(url)
-        self.parent = _canonical(parent) if parent else None
+        self.url = canonical_or_same(url)
+        self.parent = canonical_or_same(parent) if parent else None
 
     @cached_property
     def host(self) -> str:
@@ -233,13 +233,6 @@ def _unpacked(packed: object) -> Any:
         if isinstance(error, Refused):
             raise
         raise Refused(400, f"compressed_blocks must be base64 of zlib of JSON: {error}") from error
-
-
-def _canonical(url: str) -> str:
-    try:
-        return canonical(url)
-    except UrlError:
-        return url
 
 
 def _split(url: str) -> tuple[str, str, str, str]:

@@ -9,9 +9,8 @@ import pytest
 from support.browsers.finished_crawl import Harvest
 from support.browsers.garden_crawl import crawl
 from support.browsers.running_viewer import player_tarball
+from support.browsers.watched_garden import WatchedGarden
 from support.processes.machine_needs import chromium, redis_server
-
-from admin.demo.garden import GardenSite
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -30,7 +29,7 @@ def harvest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harvest]:
     chromium()
     redis_server()
     home = tmp_path_factory.mktemp("harvest") / "home"
-    with GardenSite() as site:
+    with WatchedGarden() as site:
         done = crawl(site, home, "--visitor", "browser", "--workers", "2")
         assert done.returncode == 0, done.stderr[-4000:] + done.stdout[-4000:]
         yield Harvest(site, home, site.requests, done.stdout)

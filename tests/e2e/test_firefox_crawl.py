@@ -10,15 +10,15 @@ import pytest
 from support.archive.warc_reader import Archive
 from support.browsers.browser_engines import firefox
 from support.browsers.garden_crawl import END_SECONDS, archive_dir, crawling, fetched
+from support.browsers.watched_garden import WatchedGarden
 from support.processes.machine_needs import redis_server
 
-from admin.demo.garden import GardenSite
 from archive.warc.upkeep.check import check
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_pages_of_firefox_are_whole_and_nothing_else_is_recorded(garden: GardenSite, home: Path) -> None:
+def test_pages_of_firefox_are_whole_and_nothing_else_is_recorded(garden: WatchedGarden, home: Path) -> None:
     redis_server()
     firefox()
     environment = {"GHOSTFLEET_BROWSERS__ENGINE": "firefox", "GHOSTFLEET_BROWSERS__SANDBOX": "false"}

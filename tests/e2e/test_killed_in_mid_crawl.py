@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from support.browsers.garden_crawl import END_SECONDS, QUICK, archive_dir, crawling, fetched, kill9
+from support.browsers.watched_garden import WatchedGarden
 from support.processes.machine_needs import redis_server
 from support.processes.waiting import until
 
-from admin.demo.garden import GardenSite
 from archive.warc.upkeep.check import check
 
 
@@ -27,7 +27,7 @@ from archive.warc.upkeep.check import check
     ids=["crawlers", "ghosts"],
 )
 def test_every_page_is_there_after_kills_in_mid_crawl(
-    visitor: str, further: tuple[tuple[str, ...], ...], garden: GardenSite, home: Path
+    visitor: str, further: tuple[tuple[str, ...], ...], garden: WatchedGarden, home: Path
 ) -> None:
     redis_server()
     with crawling(garden, home, "--visitor", visitor, "--workers", "2", environment=QUICK) as crawl:
@@ -40,6 +40,6 @@ def test_every_page_is_there_after_kills_in_mid_crawl(
 
     assert code == 0, said[-3000:]
     kept = {capture.url for capture in fetched(home) if capture.status == 200}
-    assert set(GardenSite.urls()) - kept == set()
+    assert set(WatchedGarden.urls()) - kept == set()
     assert {path.suffixes[-2:] == [".warc", ".gz"] for path in archive_dir(home).iterdir()} == {True}
     assert list(check(archive_dir(home))) == []

@@ -28,7 +28,7 @@ from bench.faults.traffic.ledger import SeenResponse
 from bench.faults.traffic.origin import FaultyOrigin
 from bench.process import our_command, source_environment
 from dedupdb.claims.file_names import files_key
-from frontier.private_redis.server import start_redis
+from frontier.private_redis.server import EmbeddedRedis
 
 SHORT = ("power-loss",)
 """Processes that are killed, alone or all at once, are in `test_kill.py`, and in the campaign of every kind."""
@@ -233,13 +233,13 @@ def tear_the_log(left: Left) -> None:
 
 
 def misname_a_file(left: Left) -> None:
-    with start_redis(left.home) as server, closing(redis.Redis.from_url(server.url)) as client:
+    with EmbeddedRedis(left.home) as server, closing(redis.Redis.from_url(server.url)) as client:
         key = files_key(COLLECTION)
         client.hset(key, mapping=dict.fromkeys(client.hkeys(key), b"another.warc.gz"))
 
 
 def forget_an_original(left: Left) -> None:
-    with start_redis(left.home) as server, closing(redis.Redis.from_url(server.url)) as client:
+    with EmbeddedRedis(left.home) as server, closing(redis.Redis.from_url(server.url)) as client:
         client.delete(next(client.scan_iter(match="gf:{*}:o:*")))
 
 

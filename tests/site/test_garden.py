@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import pytest
+from support.browsers.watched_garden import WatchedGarden
 
 from admin.demo.garden import UNTRUSTED_HOST, GardenSite
-from admin.demo.pages import EXCLUDED_PAGES, MEDIA, SHOP, WWW
+from admin.demo.pages import MEDIA, SHOP, WWW
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,10 @@ def exact_bytes(site: GardenSite, path: str, *fields: str) -> bytes:
         return stream.read()
 
 
-@pytest.mark.parametrize("url", [*GardenSite.urls(), *EXCLUDED_PAGES, f"http://{SHOP}/", f"http://{MEDIA}/map.html"])
-def test_every_page_is_there_and_the_same_each_time(garden: GardenSite, url: str) -> None:
+@pytest.mark.parametrize(
+    "url", [*GardenSite.urls(), f"http://{WWW}/private/office.html", f"http://{SHOP}/", f"http://{MEDIA}/map.html"]
+)
+def test_every_page_is_there_and_the_same_each_time(garden: WatchedGarden, url: str) -> None:
     first, second = ask(garden, url), ask(garden, url)
 
     assert first.status == 200
@@ -61,7 +64,7 @@ def test_every_page_is_there_and_the_same_each_time(garden: GardenSite, url: str
     assert b"</html>" in first.body
 
 
-def test_a_missing_page_is_a_404_with_a_page(garden: GardenSite) -> None:
+def test_a_missing_page_is_a_404_with_a_page(garden: WatchedGarden) -> None:
     missing = ask(garden, f"http://{WWW}/plants/dodo.html")
 
     assert missing.status == 404
@@ -69,11 +72,11 @@ def test_a_missing_page_is_a_404_with_a_page(garden: GardenSite) -> None:
 
 
 @pytest.mark.parametrize("path", ["/../garden.py", "/css/../../layout.html", "/css"])
-def test_files_outside_the_site_stay_inside(garden: GardenSite, path: str) -> None:
+def test_files_outside_the_site_stay_inside(garden: WatchedGarden, path: str) -> None:
     assert ask(garden, f"http://{WWW}{path}").status == 404
 
 
-def test_redirects_lead_from_page_to_page_and_from_http_to_https(garden: GardenSite) -> None:
+def test_redirects_lead_from_page_to_page_and_from_http_to_https(garden: WatchedGarden) -> None:
     hops = []
     for start in ("/old-plants", "/older-plants", "/members", "/members.html"):
         answer = ask(garden, f"http://{WWW}{start}")
@@ -87,7 +90,7 @@ def test_redirects_lead_from_page_to_page_and_from_http_to_https(garden: GardenS
     ]
 
 
-def test_gzip_is_sent_only_to_those_who_accept_it(garden: GardenSite) -> None:
+def test_gzip_is_sent_only_to_those_who_accept_it(garden: WatchedGarden) -> None:
     plain = ask(garden, f"http://{WWW}/notes/gzip.html")
     packed = ask(garden, f"http://{WWW}/notes/gzip.html", headers={"Accept-Encoding": "gzip"})
 
@@ -96,7 +99,7 @@ def test_gzip_is_sent_only_to_those_who_accept_it(garden: GardenSite) -> None:
     assert gzip.decompress(packed.body) == plain.body
 
 
-def test_chunks_carry_the_packed_page(garden: GardenSite) -> None:
+def test_chunks_carry_the_packed_page(garden: WatchedGarden) -> None:
     head, _, body = exact_bytes(garden, "/notes/chunked.html", "Accept-Encoding: gzip").partition(b"\r\n\r\n")
 
     size, _, rest = body.partition(b"\r\n")
@@ -106,7 +109,7 @@ def test_chunks_carry_the_packed_page(garden: GardenSite) -> None:
     assert body.endswith(b"0\r\n\r\n")
 
 
-def test_a_close_delimited_page_ends_with_its_connection(garden: GardenSite) -> None:
+def test_a_close_delimited_page_ends_with_its_connection(garden: WatchedGarden) -> None:
     head, _, body = exact_bytes(garden, "/notes/closing.html").partition(b"\r\n\r\n")
 
     assert b"Content-Length" not in head
@@ -114,7 +117,7 @@ def test_a_close_delimited_page_ends_with_its_connection(garden: GardenSite) -> 
     assert body.endswith(b"</html>\n")
 
 
-def test_the_film_is_two_mebibytes_and_given_in_ranges(garden: GardenSite) -> None:
+def test_the_film_is_two_mebibytes_and_given_in_ranges(garden: WatchedGarden) -> None:
     url = f"http://{MEDIA}/film/fern.mp4"
     whole = ask(garden, url)
     part = ask(garden, url, headers={"Range": "bytes=1000-1999"})
@@ -128,7 +131,7 @@ def test_the_film_is_two_mebibytes_and_given_in_ranges(garden: GardenSite) -> No
     assert (outside.status, outside.headers["content-range"]) == (416, f"bytes */{2**21}")
 
 
-def test_what_a_client_holds_already_is_not_sent_again(garden: GardenSite) -> None:
+def test_what_a_client_holds_already_is_not_sent_again(garden: WatchedGarden) -> None:
     url = f"http://{WWW}/images/fern.jpg"
     etag = ask(garden, url).headers["etag"]
 
@@ -137,14 +140,14 @@ def test_what_a_client_holds_already_is_not_sent_again(garden: GardenSite) -> No
     assert (again.status, again.body) == (304, b"")
 
 
-def test_head_answers_without_a_body(garden: GardenSite) -> None:
+def test_head_answers_without_a_body(garden: WatchedGarden) -> None:
     answer = ask(garden, f"http://{WWW}/plants/", method="HEAD")
 
     assert answer.body == b""
     assert int(answer.headers["content-length"]) > 0
 
 
-def test_the_same_bytes_stand_under_several_urls_and_hosts(garden: GardenSite) -> None:
+def test_the_same_bytes_stand_under_several_urls_and_hosts(garden: WatchedGarden) -> None:
     urls = [
         f"http://{WWW}/files/leaflet.txt",
         f"http://{WWW}/files/take-away.txt",
@@ -155,14 +158,14 @@ def test_the_same_bytes_stand_under_several_urls_and_hosts(garden: GardenSite) -
     assert len({hashlib.sha256(ask(garden, url).body).digest() for url in urls}) == 1
 
 
-def test_the_ticket_is_for_those_who_carry_the_cookie(garden: GardenSite) -> None:
+def test_the_ticket_is_for_those_who_carry_the_cookie(garden: WatchedGarden) -> None:
     cookie = ask(garden, f"http://{WWW}/visit.html").headers["set-cookie"].partition(";")[0]
 
     assert ask(garden, f"http://{WWW}/api/ticket").status == 403
     assert ask(garden, f"http://{WWW}/api/ticket", headers={"Cookie": cookie}).status == 200
 
 
-def test_a_greeting_is_posted(garden: GardenSite) -> None:
+def test_a_greeting_is_posted(garden: WatchedGarden) -> None:
     answer = ask(garden, f"http://{WWW}/api/greeting", "POST", b'{"name": "botanist"}')
 
     assert b"Good morning, botanist" in answer.body
@@ -170,18 +173,18 @@ def test_a_greeting_is_posted(garden: GardenSite) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"[]", b"7", b"\xff", b"[" * 50_000])
-def test_a_greeting_without_a_name_is_refused(garden: GardenSite, body: bytes) -> None:
+def test_a_greeting_without_a_name_is_refused(garden: WatchedGarden, body: bytes) -> None:
     assert ask(garden, f"http://{WWW}/api/greeting", "POST", body).status == 400
 
 
-def test_the_journal_has_three_batches(garden: GardenSite) -> None:
+def test_the_journal_has_three_batches(garden: WatchedGarden) -> None:
     batches = [ask(garden, f"http://{WWW}/api/journal?batch={number}") for number in range(1, 5)]
 
     assert [answer.status for answer in batches] == [200, 200, 200, 404]
     assert [b'"last": true' in answer.body for answer in batches[:3]] == [False, False, True]
 
 
-def test_robots_are_told_where_to_keep_out_and_where_the_map_is(garden: GardenSite) -> None:
+def test_robots_are_told_where_to_keep_out_and_where_the_map_is(garden: WatchedGarden) -> None:
     rules = ask(garden, f"http://{WWW}/robots.txt").body.decode().splitlines()
 
     assert "Disallow: /private/" in rules
@@ -190,20 +193,20 @@ def test_robots_are_told_where_to_keep_out_and_where_the_map_is(garden: GardenSi
     assert b"/hidden/greenhouse.html" in ask(garden, f"http://{WWW}/sitemap.xml").body
 
 
-def test_the_hidden_page_is_linked_from_nowhere(garden: GardenSite) -> None:
+def test_the_hidden_page_is_linked_from_nowhere(garden: WatchedGarden) -> None:
     pages = [ask(garden, url).body for url in GardenSite.urls(listed=False)]
 
     assert not [page for page in pages if b"hidden/greenhouse" in page]
 
 
-def test_every_request_is_noted_with_host_method_and_headers(garden: GardenSite) -> None:
+def test_every_request_is_noted_with_host_method_and_headers(garden: WatchedGarden) -> None:
     ask(garden, f"https://{SHOP}/basket", "POST", b"seeds=fern", {"X-Seen": "yes"})
 
     (seen,) = garden.requests
     assert (seen.url, seen.method, seen.headers["x-seen"]) == (f"https://{SHOP}/basket", "POST", "yes")
 
 
-def test_a_request_that_misses_what_a_path_needs_is_answered_with_400(garden: GardenSite) -> None:
+def test_a_request_that_misses_what_a_path_needs_is_answered_with_400(garden: WatchedGarden) -> None:
     for url, body in (
         (f"https://{SHOP}/basket", b""),
         (f"https://{SHOP}/basket", b"\xff=1"),
@@ -213,16 +216,16 @@ def test_a_request_that_misses_what_a_path_needs_is_answered_with_400(garden: Ga
         assert ask(garden, url, "POST", body).status == 400, (url, body)
 
 
-def test_an_unknown_name_is_refused(garden: GardenSite) -> None:
+def test_an_unknown_name_is_refused(garden: WatchedGarden) -> None:
     assert ask(garden, "http://forest.test/").status == 421
 
 
-def test_the_untrusted_host_has_a_certificate_that_nobody_signed(garden: GardenSite) -> None:
+def test_the_untrusted_host_has_a_certificate_that_nobody_signed(garden: WatchedGarden) -> None:
     with pytest.raises(ssl.SSLCertVerificationError, match="self-signed"):
         ask(garden, f"https://{UNTRUSTED_HOST}/")
 
 
-def test_names_lead_to_the_ports_that_it_listens_on(garden: GardenSite) -> None:
+def test_names_lead_to_the_ports_that_it_listens_on(garden: WatchedGarden) -> None:
     assert garden.resolve[f"{WWW}:80"] == f"127.0.0.1:{garden.http_port}"
     assert garden.resolve[f"{MEDIA}:443"] == f"127.0.0.1:{garden.https_port}"
 

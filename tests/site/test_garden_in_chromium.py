@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from support.browsers.watched_garden import WatchedGarden
 from support.processes.machine_needs import chromium
 from support.processes.waiting import until
 
-from admin.demo.garden import GardenSite
 from admin.demo.pages import MEDIA, WWW
 
 pytestmark = pytest.mark.browser
@@ -19,7 +19,7 @@ FLAGS = ["--disable-gpu", "--disable-quic", "--disable-background-networking", "
 
 
 @pytest.fixture(scope="module")
-def browser(_garden: GardenSite) -> Iterator[Browser]:
+def browser(_garden: WatchedGarden) -> Iterator[Browser]:
     rules = ",".join(f"MAP {name} {address}" for name, address in _garden.resolve.items())
     sandbox = [] if os.geteuid() else ["--no-sandbox"]
     with sync_playwright() as playwright:
@@ -30,13 +30,13 @@ def browser(_garden: GardenSite) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser, garden: GardenSite) -> Iterator[Page]:
+def page(browser: Browser, garden: WatchedGarden) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1280, "height": 1024}, ignore_https_errors=True)
     yield context.new_page()
     context.close()
 
 
-def asked(garden: GardenSite, path: str) -> bool:
+def asked(garden: WatchedGarden, path: str) -> bool:
     return any(request.path == path for request in garden.requests)
 
 
@@ -46,7 +46,7 @@ def test_the_font_is_really_used(page: Page) -> None:
     assert page.evaluate("document.fonts.ready.then(fonts => [...fonts].map(font => font.status))") == ["loaded"]
 
 
-def test_a_wide_window_takes_the_wide_picture(page: Page, garden: GardenSite) -> None:
+def test_a_wide_window_takes_the_wide_picture(page: Page, garden: WatchedGarden) -> None:
     page.goto(f"http://{WWW}/", wait_until="load")
 
     assert asked(garden, "/images/garden-1280.webp")
@@ -62,7 +62,7 @@ def test_imported_styles_apply(page: Page) -> None:
 @pytest.mark.parametrize(
     "picture", ["/images/water-lily.jpg", pytest.param("/images/ginkgo.jpg", marks=pytest.mark.slow)]
 )
-def test_gallery_pictures_are_fetched_only_when_near(page: Page, garden: GardenSite, picture: str) -> None:
+def test_gallery_pictures_are_fetched_only_when_near(page: Page, garden: WatchedGarden, picture: str) -> None:
     page.goto(f"http://{WWW}/gallery.html", wait_until="networkidle")
     before = asked(garden, picture)
 
@@ -74,7 +74,7 @@ def test_gallery_pictures_are_fetched_only_when_near(page: Page, garden: GardenS
     assert asked(garden, picture)
 
 
-def test_the_journal_goes_on_for_three_batches(page: Page, garden: GardenSite) -> None:
+def test_the_journal_goes_on_for_three_batches(page: Page, garden: WatchedGarden) -> None:
     page.goto(f"http://{WWW}/journal.html")
     page.wait_for_selector("article")
     until(lambda: _scrolled_to_end(page), what="the journal's end")
@@ -96,7 +96,7 @@ def test_the_visit_page_shows_what_scripts_fetched(page: Page) -> None:
     assert page.frames[1].url == f"http://{MEDIA}/map.html"
 
 
-def test_the_film_plays_and_is_asked_for_by_range(page: Page, garden: GardenSite) -> None:
+def test_the_film_plays_and_is_asked_for_by_range(page: Page, garden: WatchedGarden) -> None:
     page.goto(f"http://{WWW}/film.html")
     page.wait_for_function("document.querySelector('video').readyState == HTMLMediaElement.HAVE_ENOUGH_DATA")
     page.wait_for_function("document.querySelector('#head').textContent.startsWith('206')")

@@ -43,7 +43,7 @@ from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
 from dedupdb.index.indexer import Indexer
 from dedupdb.redis_io.link import DedupUnavailable
-from frontier.private_redis.server import RedisProblem, start_redis
+from frontier.private_redis.server import EmbeddedRedis, RedisProblem
 
 _MOST_NAMED: Final = 20
 _OF_EACH: Final = 10_000
@@ -180,7 +180,7 @@ def _unknown_to_dedup(settings: Settings, collection: str, captures: Captures) -
     """Add the imported responses to the dedup store. Return why that is not possible; nothing when it was done."""
     try:
         with ExitStack() as running:
-            url = settings.redis.url or running.enter_context(start_redis(settings.home)).url
+            url = settings.redis.url or running.enter_context(EmbeddedRedis(settings.home)).url
             add_originals(settings, collection, captures, url)
     except (DedupUnavailable, RedisProblem) as error:
         again = command(f"reindex {collection}")

@@ -62,6 +62,23 @@ def warcinfo_id(sha256: str) -> str:
     return str(uuid5(_IDS, sha256))
 
 
+def opening_record(sha256: str, date: str, collection: str, description: str, settings: Settings) -> Record:
+    """Return the warcinfo record that opens the converted form of a file with this SHA-256."""
+    said = {
+        "software": SOFTWARE,
+        "format": FORMAT,
+        "conformsTo": CONFORMS_TO,
+        "isPartOf": collection,
+        "description": description,
+    }
+    check_values(*said.values())
+    block = "".join(field(name, value) for name, value in said.items()).encode()
+    record_id, digest = warcinfo_id(sha256), digest_of((block,), settings.archive.digest)
+    fields = field("WARC-Date", date)
+    header = whole_header("warcinfo", record_id, fields, digest, "application/warc-fields", len(block))
+    return Record("warcinfo", record_id, record_id, header, Message(block))
+
+
 def is_conversion(path: Path, sha256: str) -> bool:
     """Return whether a WARC file is the converted form of a file with this SHA-256."""
     try:
@@ -210,22 +227,10 @@ class _Conversion:
         """Write the record that opens the file before the first other one, and with its date."""
         if self._written:
             return
-        said = {
-            "software": SOFTWARE,
-            "format": FORMAT,
-            "conformsTo": CONFORMS_TO,
-            "isPartOf": self._collection,
-            "description": f"Records of the file with SHA-256 {self._sha256}, read by warcio and written anew",
-        }
-        check_values(*said.values())
-        block = "".join(field(name, value) for name, value in said.items()).encode()
-        digest = digest_of((block,), self._settings.archive.digest)
-        record_id = warcinfo_id(self._sha256)
-        header = whole_header(
-            "warcinfo", record_id, field("WARC-Date", facts.date), digest, "application/warc-fields", len(block)
-        )
-        self._write(Record("warcinfo", record_id, record_id, header, Message(block)))
-        self._written.add(f"urn:uuid:{record_id}")
+        description = f"Records of the file with SHA-256 {self._sha256}, read by warcio and written anew"
+        opening = opening_record(self._sha256, facts.date, self._collection, description, self._settings)
+        self._write(opening)
+        self._written.add(f"urn:uuid:{opening.record_id}")
 
     def _write(self, record: Record) -> None:
         for piece in gzip_member(record, self._settings.archive.gzip_level):

@@ -18,17 +18,15 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 from uuid import UUID, uuid5
 
-from admin.collections.transfer.conversion import Converted, warcinfo_id
+from admin.collections.transfer.conversion import Converted, opening_record, warcinfo_id
 from archive.capture import Message
 from archive.dates import Micros, iso_date, parse_date
 from archive.digest import hasher, labelled
 from archive.settings.load import Settings
 from archive.url import UrlError, canonical
-from archive.version import SOFTWARE
 from archive.warc.reading.member_reader import WarcError
-from archive.warc.records.header import check_values, field, target_fields, whole_header
+from archive.warc.records.header import field, target_fields, whole_header
 from archive.warc.records.record import Record, digest_of
-from archive.warc.records.warcinfo import CONFORMS_TO, FORMAT
 from archive.warc.writing.members import gzip_member
 
 MOST_BYTES: Final = 600_000_000
@@ -123,21 +121,11 @@ class _HarConversion:
         creator = log.get("creator")
         program = creator if isinstance(creator, dict) else {}
         name = " ".join(f"{program.get('name', 'an unknown program')} {program.get('version', '')}".split())
-        said = {
-            "software": SOFTWARE,
-            "format": FORMAT,
-            "conformsTo": CONFORMS_TO,
-            "isPartOf": self._collection,
-            "description": f"Made from the HAR file with SHA-256 {self._sha256} of {_line(name)[:200]}. Bodies are"
-            " without their content coding, and heads were made from the fields that the HAR file lists",
-        }
-        check_values(*said.values())
-        block = "".join(field(key, value) for key, value in said.items()).encode()
-        record_id = warcinfo_id(self._sha256)
-        digest = digest_of((block,), self._settings.archive.digest)
-        fields = field("WARC-Date", iso_date(date))
-        header = whole_header("warcinfo", record_id, fields, digest, "application/warc-fields", len(block))
-        self._write(Record("warcinfo", record_id, record_id, header, Message(block)))
+        description = (
+            f"Made from the HAR file with SHA-256 {self._sha256} of {_line(name)[:200]}. Bodies are without their"
+            " content coding, and heads were made from the fields that the HAR file lists"
+        )
+        self._write(opening_record(self._sha256, iso_date(date), self._collection, description, self._settings))
 
     def _take(self, number: int, entry: _Entry) -> None:
         """Write the records of one exchange."""

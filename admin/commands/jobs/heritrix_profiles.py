@@ -12,6 +12,7 @@ import click
 
 from admin.options import InputError
 from admin.units import counted
+from archive.names.characters import printable
 from archive.program_name import command
 
 if TYPE_CHECKING:
@@ -123,9 +124,4 @@ def _line(each: KeyFinding) -> str:
     value = f" = {each.value}" if each.value else ""
     usual = " (Heritrix's own value)" if each.is_default else ""
     result = f" -> {'; '.join(each.result)}" if each.result else ""
-    return _printable(f"{each.key}{line}{value}{usual}{result}{f': {each.why}' if each.why else ''}")
-
-
-def _printable(text: str) -> str:
-    """Return a text without control characters, since it came from the file."""
-    return "".join(char if char.isprintable() else " " for char in text)
+    return printable(f"{each.key}{line}{value}{usual}{result}{f': {each.why}' if each.why else ''}", " ")

@@ -15,6 +15,7 @@ from admin.models.errors import DatabaseRefused, InvalidInput, UseCaseError
 from admin.models.operation import Operation, Page
 from admin.models.transaction import COMMAND_LINE, Actor, Door
 from admin.options import CommandRefused, InputError
+from archive.names.characters import printable
 from archive.settings.load import Settings
 
 PREFIX: Final = "/api/v1"
@@ -122,18 +123,14 @@ def explained() -> Iterator[None]:
     try:
         yield
     except (InvalidInput, DatabaseRefused) as error:
-        raise InputError(_one_line(str(error))) from error
+        raise InputError(printable(str(error), " ")) from error
     except UseCaseError as error:
-        raise CommandRefused(_one_line(str(error))) from error
+        raise CommandRefused(printable(str(error), " ")) from error
 
 
 def needs_user(operation: Operation) -> bool:
     """Return whether the operation is about things of the user who acts."""
     return operation.path.startswith("/profile") or operation.name == "message.list"
-
-
-def _one_line(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _plain(value: Any) -> str:
@@ -176,4 +173,4 @@ def _refusal(answer: Any, where: str) -> InputError:
         detail = str(answer.json()["detail"])
     except (ValueError, KeyError, TypeError):
         detail = f"{where} answered {answer.status_code}; is this the address of an admin site?"
-    return (InputError if answer.status_code in (400, 413, 422) else CommandRefused)(_one_line(detail))
+    return (InputError if answer.status_code in (400, 413, 422) else CommandRefused)(printable(detail, " "))

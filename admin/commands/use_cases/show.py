@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from admin.commands.use_cases.parameters import bare
 from admin.models.operation import Operation, Page
 from archive.dates import Micros, iso_second
+from archive.names.characters import printable
 
 _WIDEST: Final = 60
 """Characters of a cell; `--json` has all of them."""
@@ -69,11 +70,6 @@ def show_pages(operation: Operation, pages: Iterable[Page[Any]]) -> None:
             some = True
     if not some:
         click.echo("The list is empty.", err=True)
-
-
-def printable(text: str) -> str:
-    """Return a text for a terminal: characters that steer it, or that nobody sees, become U+FFFD."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)
 
 
 def _show_items(items: Sequence[Any], nothing: str) -> None:

@@ -11,13 +11,14 @@ import click
 from admin.commands.use_cases.doors import LocalCaller, RemoteCaller, explained
 from admin.commands.use_cases.making import UseCaseCommand, checked, operation_of, with_doors
 from admin.commands.use_cases.parameters import FILE
-from admin.commands.use_cases.show import printable, show_json
+from admin.commands.use_cases.show import show_json
 from admin.commands.use_cases.values import opened_file, read_text
 from admin.harvests.domains.upload_lines import pieces_of_file
 from admin.harvests.domains.uploads import SeedTarget, UploadReport, UploadTally
 from admin.harvests.domains.uploads import upload_domains as add_domains
 from admin.harvests.domains.uploads import upload_seeds as add_seeds
 from admin.options import JOB_FAILED, load_settings
+from archive.names.characters import printable
 
 _SHOWN: Final = 20
 """Invalid lines that are shown to people; `--json` has up to 1,000."""

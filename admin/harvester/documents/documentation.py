@@ -81,7 +81,7 @@ def make_documents(settings: Settings, folder: JobFolder, result: Mapping[str, A
     _write(place / "archivefiles-report.txt", _archive_files_report(files, folder.claim.collection))
     operator_log = run / OPERATOR_LOG
     return [
-        *_setup(settings, folder),
+        *_setup(folder),
         MetadataPart("logs", crawl_log.FILE_NAME, TEXT, run / crawl_log.FILE_NAME),
         *([MetadataPart("logs", operator_log.name, TEXT, operator_log)] if operator_log.exists() else ()),
         MetadataPart("logs", "heritrix.out", TEXT, folder.path / OUTPUT_FILE),
@@ -95,7 +95,7 @@ def make_documents(settings: Settings, folder: JobFolder, result: Mapping[str, A
     ]
 
 
-def _setup(settings: Settings, folder: JobFolder) -> Iterator[MetadataPart]:
+def _setup(folder: JobFolder) -> Iterator[MetadataPart]:
     job = folder.claim
     versions = {"majorversion": 1, "minorversion": 0, "harvestid": job.harvest_id, "harvestnum": job.run_number}
     query: dict[str, str | int] = {**versions, "jobid": job.id}

@@ -26,7 +26,8 @@ from admin.models.domain_tables import CONFIGURATION_SEED_LISTS, Configuration, 
 from admin.models.errors import Problem
 from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Actor, Right, Transaction
-from archive.url import UrlError, canonical
+from archive.names.characters import printable
+from archive.url import canonical_or_same
 from frontier.definition.job import JobError
 
 LINES_OF_ONE_TRANSACTION: Final = 2_000
@@ -109,8 +110,7 @@ class UploadTally:
         """Count a line that can't be used, and keep it when it is among the first."""
         self.invalid += 1
         text = line.text if len(line.text) <= _SHOWN else line.text[:_SHOWN] + "…"
-        shown = "".join(char if char.isprintable() else "\ufffd" for char in text)
-        problem = LineProblem(line=line.number, text=shown, reason=reason)
+        problem = LineProblem(line=line.number, text=printable(text), reason=reason)
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(problem)
         if self.on_problem is not None:
@@ -365,22 +365,15 @@ def _write_seeds(
 
 def _new_seeds(text: str, seeds: list[str], tally: UploadTally) -> list[str]:
     """Return those of the seeds that the seed list does not have, in whatever spelling."""
-    known = {_one_spelling(seed) for seed in seed_lines(text)}
+    known = {canonical_or_same(seed) for seed in seed_lines(text)}
     added: dict[str, str] = {}
     for seed in seeds:
-        spelling = _one_spelling(seed)
+        spelling = canonical_or_same(seed)
         if spelling in known or spelling in added:
             tally.seeds_known += 1
         else:
             added[spelling] = seed
     return list(added.values())
-
-
-def _one_spelling(seed: str) -> str:
-    try:
-        return canonical(seed)
-    except UrlError:
-        return seed
 
 
 def _use_seed_lists(

@@ -205,14 +205,14 @@ def _closed(
         template.version,
         profile,
         list(filling.seeds),
-        _job_limits(plan, filling),
+        _job_limits(filling),
         filling.state.total,
         filling.entries,
         filling.aliases,
     )
 
 
-def _job_limits(plan: RunPlan, filling: _Filling) -> BudgetLimits:
+def _job_limits(filling: _Filling) -> BudgetLimits:
     """Return the limits that no domain of the job exceeds: the widest of its configurations."""
     limits = [entry.limits for entry in filling.entries]
     return BudgetLimits(_widest(one.objects for one in limits), _widest(one.bytes for one in limits))

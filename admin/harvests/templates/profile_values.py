@@ -28,14 +28,12 @@ def profile_of(
     attributes: Mapping[str, Any] | None = None,
     limits: JobLimits = JobLimits(),
     traps: Iterable[str] = (),
-    headers: Mapping[str, str] | None = None,
-    user_agent: str = "",
 ) -> dict[str, Any]:
     """Return the profile's values as a job keeps them, made from the text of a template's version.
 
     `attributes` are keys of the configuration (dotted for those in groups) and win over the template; `traps` are
-    added to `exclude`; `headers` replace those of the same name. Raises InvalidInput for a text that is no template,
-    and JobError for attributes or traps that make no profile.
+    added to `exclude`. Raises InvalidInput for a text that is no template, and JobError for attributes or traps that
+    make no profile.
     """
     values = _template_values(text).model_dump(mode="json")
     for key, value in (attributes or {}).items():
@@ -49,12 +47,6 @@ def profile_of(
     given = {"urls": limits.objects, "bytes": limits.bytes, "seconds": limits.seconds or NO_LIMIT}
     values["limits"].update({name: value for name, value in given.items() if value != NO_LIMIT})
     values["exclude"] = list(dict.fromkeys([*values["exclude"], *traps]))
-    if headers:
-        replaced = {name.lower() for name in headers}
-        kept = {name: value for name, value in values["headers"].items() if name.lower() not in replaced}
-        values["headers"] = {**kept, **headers}
-    if user_agent:
-        values["user_agent"] = user_agent
     return make_profile(values, "the job's profile").model_dump(mode="json")
 
 

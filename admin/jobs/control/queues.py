@@ -23,7 +23,7 @@ from frontier.definition.edits import ProfileEdit
 from frontier.definition.job import JobError, Limits
 from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.definition.scope import Accepted, Candidate, Priority, Rejected
-from frontier.private_redis.server import running_url, start_redis
+from frontier.private_redis.server import EmbeddedRedis, running_url
 from frontier.queue import Frontier
 from frontier.queues.desk import RestoredUrl, SeenBlock
 from frontier.queues.entry import ENTRY_STATES, EntryState, QueueEntry
@@ -143,7 +143,7 @@ def opened(target: FoundJob) -> Iterator[Frontier]:
         if url is None:
             if not (settings.home / "redis").is_dir():
                 raise NotRunning(target.ended_line())
-            url = stack.enter_context(start_redis(settings.home)).url
+            url = stack.enter_context(EmbeddedRedis(settings.home)).url
         try:
             frontier = frontier_of(url, target.name, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
             stack.enter_context(closing(frontier))

@@ -38,7 +38,7 @@ from frontier.definition.rules.list_files import LIST_FOLDER
 from frontier.definition.scope import LINK_HOPS, Accepted, Candidate, is_embedded
 from frontier.lease import extend
 from frontier.politeness import LeaseEnding, VisitOutcome, next_step
-from frontier.private_redis.server import running_url, start_redis
+from frontier.private_redis.server import EmbeddedRedis, running_url
 from frontier.queue import Frontier
 from frontier.queues.desk import RestoredUrl
 from frontier.queues.entry import EntryState
@@ -140,7 +140,7 @@ def rebuild(
     with ExitStack() as stack:
         stack.enter_context(locked(run))
         url = settings.redis.url or running_url(settings.home)
-        url = url or stack.enter_context(start_redis(settings.home)).url
+        url = url or stack.enter_context(EmbeddedRedis(settings.home)).url
         frontier = frontier_for(url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
         stack.enter_context(closing(frontier))
         frontier.check_opening(lists=lists)

@@ -12,11 +12,8 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Final
-
-from publicsuffixlist import PublicSuffixList
 
 from admin.log_analysis.columns.engine import AnalysisEngine, open_engine, quoted, require_engine
 from admin.log_analysis.columns.intake_state import (
@@ -33,6 +30,7 @@ from archive.dates import now_micros
 from archive.file_lock import lock_or_not
 from archive.files import make_folder
 from archive.rotated_log import open_log
+from frontier.definition.public_suffixes import public_suffixes
 
 _LOCK_FILE: Final = ".lock"
 _TEXT_FILE: Final = "block.txt"
@@ -182,13 +180,8 @@ def registered(host: str) -> str:
     try:
         ipaddress.ip_address(host.strip("[]"))
     except ValueError:
-        return _suffixes().privatesuffix(host) or host if host and ":" not in host else host
+        return public_suffixes().privatesuffix(host) or host if host and ":" not in host else host
     return host
-
-
-@cache
-def _suffixes() -> PublicSuffixList:
-    return PublicSuffixList()
 
 
 def _place(folder: Path, name: str) -> str:

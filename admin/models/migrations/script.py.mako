@@ -14,8 +14,3 @@ depends_on = None
 def upgrade() -> None:
     """Make the change."""
     ${upgrades if upgrades else "pass"}
-
-
-def downgrade() -> None:
-    """Undo the change."""
-    ${downgrades if downgrades else "pass"}

@@ -22,7 +22,7 @@ from typing import BinaryIO
 
 from archive.capture import Capture
 from archive.file_lock import lock, try_lock
-from archive.files import make_folder, rename_new, replacement, sync_folder
+from archive.files import is_at, make_folder, rename_new, replacement, sync_folder
 from archive.names.warc_paths import WarcPaths, closed, growing
 from archive.settings.load import Settings
 from archive.version import SOFTWARE
@@ -268,12 +268,5 @@ def locked(path: Path) -> Iterator[BinaryIO | None]:
         yield None
         return
     with file:
-        yield file if try_lock(file.fileno()) and _is_same(file, path) else None
-
-
-def _is_same(file: BinaryIO, path: Path) -> bool:
-    """Return whether the name still belongs to this file, which its writer may have closed before it was locked."""
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
+        # The writer may have closed the file before it was locked here.
+        yield file if try_lock(file.fileno()) and is_at(file, path) else None

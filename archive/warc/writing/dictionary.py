@@ -43,7 +43,6 @@ class Trained:
     data: bytes
     number: int
     samples: int
-    plain_bytes: int
     packed_bytes: int
     packed_bytes_with: int
 
@@ -94,7 +93,7 @@ def train(
     except zstandard.ZstdError as error:
         raise ValueError(f"zstd can't make a dictionary of {size} bytes from these records: {error}") from error
     packed, packed_with = _packed_size(held_out, level, b""), _packed_size(held_out, level, data)
-    return Trained(data, number, len(learned), sum(map(len, held_out)), packed, packed_with)
+    return Trained(data, number, len(learned), packed, packed_with)
 
 
 def save(data: bytes, path: Path) -> None:

@@ -24,7 +24,7 @@ from dedupdb.claims.existing_originals import ExistingOriginals
 from dedupdb.claims.file_names import files_key
 from dedupdb.claims.packing import unpack_original
 from dedupdb.index.indexer import Indexer
-from frontier.private_redis.server import start_redis
+from frontier.private_redis.server import EmbeddedRedis
 
 type TraceRow = tuple[Any, ...]
 _DRAINED: Final = "at the end of the drain"
@@ -120,7 +120,7 @@ def rebuild(home: Path, collection: str) -> Rebuilt:
     settings = load({"home": str(home)}, environment={})
     before = rows(home)
     with (
-        start_redis(home) as server,
+        EmbeddedRedis(home) as server,
         closing(redis.Redis.from_url(server.url, protocol=2)) as client,
         Captures(settings.database_url) as captures,
         Indexer("", captures, home, files=(files := WarcFiles(settings))) as indexer,

@@ -272,11 +272,6 @@ class PlaywrightWindow:
         """Move the mouse, press its left button and release it. Raises EngineLost."""
         await self._do(self._page.mouse.click(at.x, at.y))
 
-    async def wheel(self, at: Point, down: float) -> None:
-        """Turn the mouse wheel over a point. Raises EngineLost."""
-        await self.move_mouse(at)
-        await self._do(self._page.mouse.wheel(0, down))
-
     async def press(self, key: str) -> None:
         """Send a key to the focus. Raises ValueError for an unknown name, and EngineLost."""
         try:

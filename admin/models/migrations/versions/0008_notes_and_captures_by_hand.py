@@ -45,16 +45,3 @@ def upgrade() -> None:
         )
     op.create_index("ix_qa_repairs_capture_session_id", "qa_repairs", ["capture_session_id"])
     op.create_index("ix_qa_repair_parts_page_id", "qa_repair_parts", ["page_id"])
-
-
-def downgrade() -> None:
-    """Take the change back."""
-    op.drop_index("ix_qa_repair_parts_page_id", table_name="qa_repair_parts")
-    op.drop_index("ix_qa_repairs_capture_session_id", table_name="qa_repairs")
-    with op.batch_alter_table("qa_repairs") as batch:
-        batch.drop_constraint(op.f("fk_qa_repairs_capture_session_id_capture_sessions"), type_="foreignkey")
-        batch.drop_column("capture_session_id")
-    op.drop_column("capture_sessions", "shown_secrets")
-    op.drop_column("capture_sessions", "secret_fields")
-    op.drop_index("ix_capture_notes_session_id", table_name="capture_notes")
-    op.drop_table("capture_notes")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import calendar as months
 import math
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
@@ -26,6 +26,7 @@ from admin.models.transaction import Right
 from admin.viewing.links import collection_link, page_link
 from admin.viewing.player import BESIDE_SECONDS, PlayerRefused, fetch_player, find_player
 from admin.web.charts import Bar, BarChart
+from admin.web.files import download_block
 from admin.web.forms.form import Form
 from admin.web.page import needs, page, read, reading, show_times_in_utc, site
 
@@ -229,18 +230,7 @@ def kept_file(name: str) -> Response:
     """Return a HAR, PDF, image map or DOM that a ghost kept, as a download that no browser shows."""
     with reading() as opened:
         file_name, record = capture.kept_file(opened, name, *_place())
-
-    def pieces() -> Iterator[bytes]:
-        with record:
-            yield from record.block()
-
-    answer = Response(pieces(), content_type="application/octet-stream")
-    answer.headers.set("Content-Disposition", "attachment", filename=file_name)
-    answer.headers["Content-Length"] = str(record.block_length)
-    answer.headers["Content-Security-Policy"] = _SANDBOX
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    return download_block(record, file_name)
 
 
 def _place() -> tuple[str, int]:

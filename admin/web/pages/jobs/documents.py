@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -14,6 +14,7 @@ from admin.harvests.dispatch import job_documents, listing
 from admin.harvests.dispatch.job_documents import DocumentLine
 from admin.models.errors import IllegalState, InvalidInput, NotFound
 from admin.models.transaction import Right
+from admin.web.files import download_block
 from admin.web.forms.form import Form
 from admin.web.page import needs, page, read, reading
 from admin.web.pages.jobs.job import BLUEPRINT
@@ -91,18 +92,7 @@ def crawl_log(number: int) -> Response:
 def document_file(number: int, offset: int) -> Response:
     """Return a document whole, as a download that no browser shows."""
     name, record = read(job_documents.document_record, number, offset)
-
-    def pieces() -> Iterator[bytes]:
-        with record:
-            yield from record.block()
-
-    answer = Response(pieces(), content_type="application/octet-stream")
-    answer.headers.set("Content-Disposition", "attachment", filename=name)
-    answer.headers["Content-Length"] = str(record.block_length)
-    answer.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
-    answer.headers["X-Content-Type-Options"] = "nosniff"
-    answer.headers["Cache-Control"] = "no-store"
-    return answer
+    return download_block(record, name)
 
 
 def _table(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

@@ -408,10 +408,6 @@ class ChromiumWindow:
         await pressed
         await released
 
-    async def wheel(self, at: Point, down: float) -> None:
-        """Turn the mouse wheel over a point. Raises EngineLost."""
-        await self._main.send("Input.dispatchMouseEvent", type="mouseWheel", x=at.x, y=at.y, deltaX=0, deltaY=down)
-
     async def press(self, key: str) -> None:
         """Send a key to the focus. Raises ValueError for an unknown name, and EngineLost."""
         await press(self._main, key)

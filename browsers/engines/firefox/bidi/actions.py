@@ -1,4 +1,4 @@
-"""Mouse, wheel and keys become actions of WebDriver here (W3C, WebDriver, section Actions). Pure."""
+"""Mouse and keys become actions of WebDriver here (W3C, WebDriver, section Actions). Pure."""
 
 from __future__ import annotations
 
@@ -46,9 +46,3 @@ def mouse(to: Point, *, clicks: bool) -> list[dict[str, Any]]:
     if clicks:
         actions += [{"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}]
     return [{"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": actions}]
-
-
-def wheel(at: Point, down: float) -> list[dict[str, Any]]:
-    """Return the action that turns the wheel."""
-    turn = {"type": "scroll", "x": round(at.x), "y": round(at.y), "deltaX": 0, "deltaY": round(down)}
-    return [{"type": "wheel", "id": "wheel", "actions": [turn]}]

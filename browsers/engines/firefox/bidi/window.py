@@ -368,10 +368,6 @@ class FirefoxWindow:
         """Move the mouse, press its left button and release it. Raises EngineLost."""
         await self._act(actions.mouse(at, clicks=True))
 
-    async def wheel(self, at: Point, down: float) -> None:
-        """Turn the mouse wheel over a point. Raises EngineLost."""
-        await self._act(actions.wheel(at, down))
-
     async def press(self, key: str) -> None:
         """Send a key to the focus. Raises ValueError for an unknown name, and EngineLost."""
         await self._act(actions.keys(actions.key_of(key)))

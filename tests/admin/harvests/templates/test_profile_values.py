@@ -50,14 +50,8 @@ def test_a_group_of_attributes_changes_only_its_own_keys() -> None:
     assert values["politeness"] == {**template["politeness"], "per_host": 3}
 
 
-def test_headers_and_the_user_agent_of_the_operator_take_their_places() -> None:
-    values = profile_of(TEXT, headers={"From": "crawl@nb.no", "x-a": "c"}, user_agent="nb (+https://nb.no/crawl)")
-    assert values["headers"] == {"From": "crawl@nb.no", "x-a": "c"}
-    assert values["user_agent"] == "nb (+https://nb.no/crawl)"
-
-
 def test_one_job_s_values_do_not_change_those_of_the_next() -> None:
-    profile_of(TEXT, traps=["/a/"], limits=JobLimits(objects=1), headers={"X-B": "c"}, attributes={"hops": 1})
+    profile_of(TEXT, traps=["/a/"], limits=JobLimits(objects=1), attributes={"headers": {"X-B": "c"}, "hops": 1})
     again = profile_of(TEXT)
     assert (again["limits"]["urls"], again["headers"], again["hops"]) == (None, {"X-A": "b"}, 20)
     assert "/a/" not in again["exclude"]

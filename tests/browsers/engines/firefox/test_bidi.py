@@ -11,7 +11,7 @@ from browsers.engines.firefox.bidi.cookies import cookie_of, parameter_of
 from browsers.engines.firefox.bidi.errors import reason_of
 from browsers.engines.firefox.bidi.http_login import BidiHttpLogin
 from browsers.engines.firefox.bidi.network import BidiRequests
-from browsers.engines.interface import HttpCredentials, Point
+from browsers.engines.interface import HttpCredentials
 from browsers.engines.traffic import Traffic
 
 
@@ -41,7 +41,6 @@ def test_keys_are_pressed_and_released() -> None:
     ]
     with pytest.raises(ValueError, match="'Escapade' is no key"):
         actions.key_of("Escapade")
-    assert actions.wheel(Point(1.6, 2), 99.5)[0]["actions"][0]["x"] == 2
 
 
 def test_a_cookie_comes_back_as_it_was() -> None:
