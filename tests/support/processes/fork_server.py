@@ -230,12 +230,14 @@ def _serve(control: socket.socket) -> Start:
             os._exit(0)
         start: Start = pickle.loads(message)
         _join_mounts(os.getppid())
-        pid = _fork_sibling()
-        if pid:
+        if _fork_sibling():
             for fd in fds:
                 os.close(fd)
-            control.send(str(pid).encode())
             continue
+        if start.has_session:
+            os.setsid()
+        # As with an execution, the session is there when the client gets the id, by which it may kill the group.
+        control.send(str(os.getpid()).encode())
         control.close()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if os.fork():
@@ -287,8 +289,6 @@ def _close_all_but(kept: set[int]) -> None:
 
 def run(start: Start, paths: Sequence[str]) -> None:
     """Run the module in this process as `python -m` does."""
-    if start.has_session:
-        os.setsid()
     for limit, values in zip(_LIMITS, start.limits, strict=True):
         resource.setrlimit(limit, values)
     os.umask(start.umask)
