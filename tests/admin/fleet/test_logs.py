@@ -113,7 +113,6 @@ def test_the_lines_about_a_failed_exchange_have_its_id(settings: Settings) -> No
     lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     about = [line for line in lines if origin.url("/nonsense") in line["message"]]
     assert {line["logger"] for line in about} == {
-        "proxy.fetch.fetch",
         "proxy.fetch.ending",
         "proxy.recording.recorder",
         "proxy.fetch.progress",
