@@ -209,17 +209,19 @@ def note_of(settings: Settings, index: OpenIndex, collection: str, page_id: str,
 def newest_record(
     index: OpenIndex, collection: str, url: str, page_id: str, kind: RecordKind | None = None
 ) -> Capture | None:
-    """Return the newest record of this URL, and of this kind, that belongs to the visit; None without one."""
-    of_kind = (_C.kind == kind,) if kind is not None else ()
-    query = (
-        select(CAPTURES)
-        .where(_C.collection == collection, _C.key == key(url), _C.url == url, *of_kind)
-        .order_by(_C.date.desc(), _C.id.desc())
-        .limit(50)
-    )
+    """Return the newest record of this URL, and of this kind, that belongs to the visit; None without one.
+
+    Without a `page_id`, the records of all visits count.
+    """
+    wanted = [_C.collection == collection, _C.key == key(url), _C.url == url]
+    if page_id:
+        wanted.append(_C.page_id == page_id)
+    if kind is not None:
+        wanted.append(_C.kind == kind)
+    query = select(CAPTURES).where(*wanted).order_by(_C.date.desc(), _C.id.desc()).limit(1)
     with reading(index.engine) as connection:
-        captures = [to_capture(row) for row in connection.execute(query)]
-    return next((capture for capture in captures if not page_id or capture.page_id == page_id), None)
+        row = connection.execute(query).first()
+    return to_capture(row) if row is not None else None
 
 
 def _rows(index: OpenIndex, target: PageTarget, after: int, stop: Callable[[], bool]) -> Iterator[tuple[Capture, int]]:

@@ -49,7 +49,7 @@ class CapturedPage:
     links: frozenset[str] | None = None
     """URLs of the links of the page; None when the crawl kept no list of them."""
     troubles: tuple[str, ...] = ()
-    """One line for each record that can't be read."""
+    """One line for each record that can't be read, and for page information that is missing."""
 
     @property
     def viewport(self) -> tuple[int, int, float] | None:
@@ -108,11 +108,23 @@ class CapturedPage:
 
 
 def read_captured_page(
-    settings: Settings, index: OpenIndex, collection: str, url: str, page_id: str, captured: Micros
+    settings: Settings,
+    index: OpenIndex,
+    collection: str,
+    url: str,
+    page_id: str,
+    captured: Micros,
+    *,
+    is_rendered: bool,
 ) -> CapturedPage:
-    """Return what the archive has of the visit of a page. Records that can't be read are named in `troubles`."""
+    """Return what the archive has of the visit of a page. Records that can't be read are named in `troubles`.
+
+    A rendered page has page information, so its absence is a trouble.
+    """
     note = note_of(settings, index, collection, page_id, url)
     troubles: list[str] = []
+    if is_rendered and not note:
+        troubles.append("the page information of the capture is missing or can't be read")
 
     def block_of(prefix: str, most: int) -> bytes | None:
         record = newest_record(index, collection, f"{prefix}{url}", page_id)

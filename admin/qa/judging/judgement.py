@@ -7,10 +7,11 @@ costs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from admin.collections.browsing.records import plain_text
 from admin.qa.judging.captured_page import CapturedPage
 from admin.qa.judging.findings import (
     KIND_OF_RESOURCE,
@@ -72,6 +73,8 @@ class Judgement:
     measures: dict[str, Any] = field(default_factory=dict)
     pictures: Mapping[str, bytes] = field(default_factory=dict)
     title: str = ""
+    text: str = ""
+    """The text of the replay that was compared."""
     why: str = ""
     replays: tuple[ReplayedPage, ...] = ()
     needs_second_visit: bool = False
@@ -105,7 +108,7 @@ class Judge:
 
     def unjudged(self, why: str) -> Judgement:
         """Return the judgement of a page that can't be judged, with the reason."""
-        return Judgement(why=why)
+        return Judgement(why=plain_text(why))
 
     def compare(
         self,
@@ -135,14 +138,18 @@ class Judge:
         boxes = {box["url"]: box for box in (*snapshot.boxes, *_boxes(captured.note))}
         damage = _damage(captured, boxes, resources)
         chosen = self._settings
-        view = _best_view(captured, replays, chosen.view_tolerance)
-        whole = _whole_picture(captured, snapshot, _masks(captured, replays))
-        is_known = captured.text is not None and snapshot.text is not None
-        text = compare_texts(captured.text or "", snapshot.text or "") if is_known else None
+        snapshots = [replay.snapshot for replay in replays]
+        views = (picture for each in replays for picture in (each.snapshot.view, *each.views))
+        masks = _masks(captured, replays)
+        view_picture, view = _best_picture(captured.view, views, masks, chosen.view_tolerance)
+        whole_picture, whole = _best_picture(
+            captured.full_page, (each.full_page for each in snapshots), masks, chosen.full_page_tolerance
+        )
+        shown_text, text = _best_text(captured.text, [each.text for each in snapshots if each.text is not None])
         links = _links(captured, replays)
         errors = _new_errors(captured, replays)
         findings = [
-            *_about_page(captured, snapshot),
+            *_about_best_page(captured, snapshots),
             *_about_resources(resources.damaged, damage, boxes),
             *_about_media(captured, replays, frozenset(each.url for each in resources.damaged)),
             *_about_pictures(view, whole, chosen, has_damage=bool(resources.damaged)),
@@ -152,7 +159,8 @@ class Judge:
             *_about_redirects(captured, first),
             *_about_capture(captured, resources, chosen.skew_days),
         ]
-        findings = sorted(findings, key=lambda finding: -finding.points)
+        findings = [replace(finding, words=plain_text(finding.words)) for finding in findings]
+        findings.sort(key=lambda finding: -finding.points)
         score = score_of(findings)
         severity = severity_of(findings, score, severe=chosen.severe_score, noticeable=chosen.noticeable_score)
         return Judgement(
@@ -164,8 +172,9 @@ class Judge:
                 **({"links": {"captured": links.captured, "lost": links.lost}} if links is not None else {}),
                 **({"newScriptErrors": len(errors)} if captured.errors is not None else {}),
             },
-            _pictures(snapshot, view, whole),
-            snapshot.title or str(captured.note.get("title", "")),
+            _pictures(snapshots, view_picture, view, whole_picture, whole),
+            plain_text(snapshot.title or str(captured.note.get("title", ""))),
+            shown_text,
             replays=tuple(replays),
             needs_second_visit=len(replays) == 1 and _may_be_chance(findings, resources),
         )
@@ -211,6 +220,14 @@ def _may_be_chance(findings: Sequence[Finding], resources: ResourceComparison) -
     )
     hangs = any(finding.kind in (FindingKind.HANGS, FindingKind.UNPLAYABLE) for finding in findings)
     return has_new_urls or hangs or (differs and not resources.damaged)
+
+
+def _about_best_page(captured: CapturedPage, snapshots: Sequence[PageSnapshot]) -> list[Finding]:
+    """Return what is wrong with the page as a whole in the visit in which that costs least."""
+    return min(
+        (list(_about_page(captured, each)) for each in snapshots),
+        key=lambda findings: sum(finding.points for finding in findings),
+    )
 
 
 def _about_page(captured: CapturedPage, snapshot: PageSnapshot) -> Iterator[Finding]:
@@ -384,25 +401,32 @@ def _about_capture(captured: CapturedPage, resources: ResourceComparison, most_d
         yield Finding(FindingKind.TIME_SKEW, words, 2, resources.skews[0][0] if resources.skews else "")
 
 
-def _best_view(captured: CapturedPage, replays: Sequence[ReplayedPage], tolerance: float) -> PictureComparison | None:
-    """Return the comparison of the window's picture with the moment of the replay that is most like it."""
-    if captured.view is None:
-        return None
-    masks = _masks(captured, replays)
+def _best_picture(
+    capture: bytes | None, pictures: Iterable[bytes | None], masks: Sequence[bytes], tolerance: float
+) -> tuple[bytes | None, PictureComparison | None]:
+    """Return the picture of the replays that is most like the capture's, with the comparison.
+
+    When no picture can be compared, the first one is returned.
+    """
+    best: bytes | None = None
     found: PictureComparison | None = None
-    for picture in (each for replay in replays for each in (replay.snapshot.view, *replay.views) if each is not None):
-        compared = _compared(captured.view, picture, masks)
-        if compared is not None and (found is None or compared.changed_share < found.changed_share):
-            found = compared
-        if found is not None and found.changed_share <= tolerance:
+    for picture in pictures:
+        if picture is None:
+            continue
+        compared = _compared(capture, picture, masks) if capture is not None else None
+        if best is None or (compared is not None and (found is None or compared.changed_share < found.changed_share)):
+            best, found = picture, compared
+        if capture is None or (found is not None and found.changed_share <= tolerance):
             break
-    return found
+    return best, found
 
 
-def _whole_picture(captured: CapturedPage, snapshot: PageSnapshot, masks: Sequence[bytes]) -> PictureComparison | None:
-    if captured.full_page is None or snapshot.full_page is None:
-        return None
-    return _compared(captured.full_page, snapshot.full_page, masks)
+def _best_text(capture: str | None, texts: Sequence[str]) -> tuple[str, TextComparison | None]:
+    """Return the text of the replays that is most like the capture's, with the comparison if there is one."""
+    if capture is None or not texts:
+        return next(filter(None, texts), ""), None
+    compared = ((text, compare_texts(capture, text)) for text in texts)
+    return max(compared, key=lambda pair: (pair[1].only_digits, pair[1].similarity))
 
 
 def _compared(capture: bytes, replay: bytes, masks: Sequence[bytes]) -> PictureComparison | None:
@@ -447,12 +471,17 @@ def _boxes(note: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _pictures(
-    snapshot: PageSnapshot, view: PictureComparison | None, whole: PictureComparison | None
+    snapshots: Sequence[PageSnapshot],
+    view_picture: bytes | None,
+    view: PictureComparison | None,
+    whole_picture: bytes | None,
+    whole: PictureComparison | None,
 ) -> dict[str, bytes]:
     """Return the pictures that reviewers look at, by the names of their files."""
+    fits_window = any(whole_picture is each.view for each in snapshots)
     found = {
-        "view.png": snapshot.view,
-        "full-page.png": snapshot.full_page if snapshot.full_page is not snapshot.view else None,
+        "view.png": view_picture,
+        "full-page.png": whole_picture if not fits_window else None,
         "view-difference.png": view.difference if view is not None else None,
         "full-page-difference.png": whole.difference if whole is not None else None,
     }

@@ -140,7 +140,7 @@ def compare_resources(
     of a page that no ghost captured: then every request is one of the page.
     """
     visits = [_by_url(exchanges) for exchanges in replays]
-    asked = {url: answer for visit in visits for url, answer in visit.items()}
+    asked = _by_url(answer for visit in visits for answer in visit.values())
     at_capture = {url: entry for url, entry in captured.items() if "__wb_method=" not in url}
     shapes = {_VARIABLE.sub("", url) for url, entry in at_capture.items() if url not in asked and _was_good(entry)}
     found = []

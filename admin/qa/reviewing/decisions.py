@@ -5,6 +5,7 @@ A decision is about one capture of a page. It stays when a QA session is deleted
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from pydantic import Field
@@ -53,25 +54,30 @@ def decide(transaction: Transaction, session: int, page: int, given: PageRuling)
 
 
 def undo(transaction: Transaction, session: int, page: int) -> QaPageView:
-    """Take the newest decision about a page back: the decision before it counts again. Raises IllegalState."""
+    """Take the newest decision about a page back: the decision before it counts again. Raises IllegalState.
+
+    A row with the ruling NOTHING says that a decision was undone. A copy of the decision before it follows.
+    """
     transaction.require(Right.OPERATE)
     row, target = find(transaction, session), find_page(transaction, session, page)
-    made = list(
-        transaction.session.scalars(
-            select(PageDecision)
-            .where(PageDecision.collection == row.collection, PageDecision.url_hash == target.url_hash)
-            .order_by(PageDecision.id.desc())
-            .limit(_MOST_SHOWN)
+    made = transaction.session.scalars(
+        select(PageDecision)
+        .where(
+            PageDecision.collection == row.collection,
+            PageDecision.url_hash == target.url_hash,
+            PageDecision.captured == target.captured,
         )
+        .order_by(PageDecision.id)
     )
-    effective = [each for each in made if each.captured == target.captured]
-    if not effective or effective[0].ruling is Ruling.NOTHING:
+    standing = _standing(made)
+    if not standing:
         raise IllegalState("there is no decision about this capture that can be undone")
-    before = next((each for each in effective[1:] if _content(each) != _content(effective[0])), None)
-    ruling = before.ruling if before is not None else Ruling.NOTHING
-    note, assigned_to = (before.note, before.assigned_to) if before is not None else ("", "")
-    _add(transaction, row.collection, target, session, ruling, note, assigned_to)
-    transaction.audit("qa.undo", "page", target.id, target.url, old={"ruling": effective[0].ruling})
+    undone = standing.pop()
+    _add(transaction, row.collection, target, session, Ruling.NOTHING, "", "")
+    if standing:
+        before = standing[-1]
+        _add(transaction, row.collection, target, session, before.ruling, before.note, before.assigned_to)
+    transaction.audit("qa.undo", "page", target.id, target.url, old={"ruling": undone.ruling})
     return show_page(transaction, session, page)
 
 
@@ -90,6 +96,20 @@ def list_decisions(transaction: Transaction, session: int, page: int) -> Page[De
         for each in transaction.session.scalars(query)
     ]
     return Page(items=items)
+
+
+def _standing(made: Iterable[PageDecision]) -> list[PageDecision]:
+    """Return the decisions that were not undone, of all about a capture from the oldest to the newest.
+
+    A decision that says the same as the one before it is no further one. So is the copy that `undo` makes.
+    """
+    standing: list[PageDecision] = []
+    for each in made:
+        if each.ruling is Ruling.NOTHING:
+            del standing[-1:]
+        elif not standing or _content(each) != _content(standing[-1]):
+            standing.append(each)
+    return standing
 
 
 def _content(decision: PageDecision) -> tuple[Ruling, str, str]:

@@ -252,11 +252,23 @@ class QaExecution:
                 write_judgement(control, self._collection, self._session_id, page, judgement)
             except FleetUnavailable as error:
                 judgement = judgement.with_note(f"no record urn:qa: was written: {error}")
-        self._keep(page, judgement, round((time.monotonic() - began) * 1000))
+        milliseconds = round((time.monotonic() - began) * 1000)
+        try:
+            self._keep(page, judgement, milliseconds)
+        except UseCaseError as error:
+            self._keep(page, self._judge.unjudged(f"the judgement can't be kept: {error}"), milliseconds)
 
     def _compared(self, index: OpenIndex, page: TakenPage, control: Control) -> Judgement:
         settings = self._tools.settings
-        captured = read_captured_page(settings, index, self._collection, page.url, page.page_id, page.captured)
+        captured = read_captured_page(
+            settings,
+            index,
+            self._collection,
+            page.url,
+            page.page_id,
+            page.captured,
+            is_rendered=page.is_rendered,
+        )
 
         def visit(number: int, further_views: int = 0) -> ReplayedPage:
             order = ReplayOrder(
@@ -328,12 +340,11 @@ def _write_pictures(folder: Path, judgement: Judgement) -> list[str]:
     """Write the pictures and the text of a judgement, and return the names of the pictures that are there."""
     names = []
     try:
-        text = next((replay.snapshot.text for replay in judgement.replays if replay.snapshot.text), "") or ""
-        if judgement.pictures or text:
+        if judgement.pictures or judgement.text:
             make_folder(folder)
-        if text:
+        if judgement.text:
             with replacement(folder / TEXT_NAME, durable=False, mode=0o600) as file:
-                file.write(text[:_MOST_TEXT].encode("utf-8", "replace"))
+                file.write(judgement.text[:_MOST_TEXT].encode("utf-8", "replace"))
         for name, picture in judgement.pictures.items():
             with replacement(folder / name, durable=False, mode=0o600) as file:
                 file.write(picture)

@@ -10,7 +10,8 @@ from support.archive.capture_rows import capture
 from admin.collections.browsing.index import OpenIndex
 from admin.models.errors import InvalidInput
 from admin.models.qa_tables import PageChoice
-from admin.qa.listing import PageTarget, SampleSize, choose, list_pages, sample_size
+from admin.qa.judging.captured_page import read_captured_page
+from admin.qa.listing import PageTarget, SampleSize, choose, list_pages, newest_record, sample_size
 from archive.capture import Capture
 from archive.settings.load import Settings
 from dedupdb.captures.capture_index import Captures
@@ -66,6 +67,31 @@ def test_a_frame_is_no_page_when_only_the_documents_have_the_id_of_the_visit(ind
     ]
     store.add([capture(**each, offset=number * 1000) for number, each in enumerate(wanted)])  # type: ignore[arg-type]
     assert set(found(opened)) == {"http://a.test/"}
+
+
+def test_a_visit_has_its_records_however_many_newer_captures_there_are(index: tuple[Captures, OpenIndex]) -> None:
+    store, opened = index
+    date = "20260101000000"
+    visits = [capture("http://a.test/", date, page_id="old")]
+    visits += [capture("http://a.test/", f"202602010000{at:02}", page_id=f"{at}", offset=at + 1) for at in range(60)]
+    store.add(visits)
+    found = newest_record(opened, "news", "http://a.test/", "old")
+    assert found is not None
+    assert found.date == visits[0].date
+    newest = newest_record(opened, "news", "http://a.test/", "")
+    assert newest is not None
+    assert newest.page_id == "59"
+
+
+@pytest.mark.parametrize("is_rendered", [True, False])
+def test_a_page_of_a_ghost_without_its_page_information_is_named(
+    index: tuple[Captures, OpenIndex], settings: Settings, is_rendered: bool
+) -> None:
+    store, opened = index
+    store.add(rows())
+    page = read_captured_page(settings, opened, "news", "http://a.test/", "two", 1, is_rendered=is_rendered)
+    why = "the page information of the capture is missing or can't be read"
+    assert (page.note, page.troubles) == ({}, (why,) if is_rendered else ())
 
 
 def test_a_sample_that_is_stopped_weighs_no_further_page(index: tuple[Captures, OpenIndex], settings: Settings) -> None:

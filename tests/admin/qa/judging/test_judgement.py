@@ -121,6 +121,52 @@ def test_a_picture_that_differs_without_a_reason_is_looked_at_twice() -> None:
     assert still.pictures["view-difference.png"].startswith(b"\x89PNG")
 
 
+def test_a_second_visit_clears_what_chance_did_in_the_first_one() -> None:
+    view, other, text = picture((100, 100, 300, 300)), picture((320, 100, 520, 300)), "one two three four"
+    captured = replace(captured_page(view=view, text=text), full_page=view)
+    hung, good = replayed(text="one", notes=["page-timeout"]), replayed(view=view, text=text)
+    for replay, full_page in ((hung, other), (good, view)):
+        replay.snapshot.full_page = full_page
+    first = judged(captured, hung)
+    assert (set(kinds(first)), first.needs_second_visit) == (
+        {FindingKind.HANGS, FindingKind.FULL_PAGE, FindingKind.TEXT},
+        True,
+    )
+    both = judged(captured, hung, good)
+    assert (both.findings, both.score) == ((), 100)
+    assert both.text == text
+    assert both.pictures["view.png"] == view
+    assert "full-page.png" not in both.pictures, "it is the picture of the window"
+    assert set(kinds(judged(captured, hung, hung))) == set(kinds(first))
+    assert judged(captured, good, hung).findings == ()
+
+
+def test_a_second_visit_that_shows_no_page_does_not_damage_the_first_one() -> None:
+    gone = MainAnswer("http://a.test/", 404, {"ghostfleet-replay": "miss"})
+    assert judged(captured_page(), replayed(), replayed(main=gone)).findings == ()
+
+
+def test_reviewers_see_the_picture_that_was_judged() -> None:
+    before, after = picture((100, 100, 300, 300)), picture((320, 100, 520, 300))
+    near = picture((100, 100, 300, 380))
+    captured = replace(captured_page(view=before), full_page=before)
+    replays = [replayed(view=after), replace(replayed(view=after), views=(near, after))]
+    for replay, full_page in zip(replays, (after, near), strict=True):
+        replay.snapshot.full_page = full_page
+    pictures = judged(captured, *replays).pictures
+    assert (pictures["view.png"], pictures["full-page.png"]) == (near, near)
+
+
+def test_half_characters_and_nul_of_a_page_become_signs_that_every_database_takes() -> None:
+    replay = replayed(text="\ud83d\0 other", errors=["\0 is no \ud83d"])
+    replay.snapshot.title = "News \ud83d\0"
+    found = judged(captured_page(text="\ud83d\0 lost", errors=[]), replay)
+    assert found.title == "News \ufffd\ufffd"
+    words = "".join(each.words for each in found.findings)
+    assert (len(found.findings), "\0" in words, "\ud83d" in words) == (2, False, False)
+    assert JUDGE.unjudged("\ud83d\0").why == "\ufffd\ufffd"
+
+
 def test_texts_that_differ_in_digits_alone_are_no_damage() -> None:
     assert judged(captured_page(text="it is 10:15:59"), replayed(text="it is 10:16:07")).findings == ()
     lost = judged(captured_page(text="one two three four"), replayed(text="one"))

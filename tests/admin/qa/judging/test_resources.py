@@ -129,6 +129,13 @@ def test_a_good_answer_among_several_counts_and_aborted_requests_do_not() -> Non
     assert found["http://a/2.png"].state is ResourceState.NOT_ASKED
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_good_answer_in_one_visit_is_not_replaced_by_a_bad_one_in_another(is_first: bool) -> None:
+    good, bad = [asked("http://a/1.png")], [asked("http://a/1.png", 0, error="net::ERR_TIMED_OUT")]
+    visits = (good, bad) if is_first else (bad, good)
+    assert fates({"http://a/1.png": GOOD}, *visits)["http://a/1.png"].state is ResourceState.REPLAYED
+
+
 def test_counts_and_time_skew() -> None:
     late = asked("http://a/late.png", memento_datetime="Thu, 26 Nov 2026 08:01:00 GMT")
     early = asked("http://a/early.png", memento_datetime="Thu, 26 Nov 2026 07:00:00 GMT")

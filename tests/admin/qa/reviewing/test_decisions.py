@@ -30,7 +30,8 @@ def test_a_note_keeps_the_ruling_and_is_undone_alone(database: Database) -> None
         before = undo(transaction, session.id, page.id).decision
         assert before is not None
         assert (before.ruling, before.note, before.assigned_to) == (Ruling.ACCEPTED, "", "")
-        assert len(list_decisions(transaction, session.id, page.id).items) == 3, "no row is ever changed"
+        made = [each.ruling for each in list_decisions(transaction, session.id, page.id).items]
+        assert made == [Ruling.ACCEPTED, Ruling.NOTHING, Ruling.ACCEPTED, Ruling.ACCEPTED], "no row is ever changed"
 
 
 def test_undo_lets_the_decision_before_count_again_and_ends_with_none(database: Database) -> None:
@@ -48,6 +49,31 @@ def test_undo_lets_the_decision_before_count_again_and_ends_with_none(database: 
         after = undo(transaction, session.id, page.id).decision
         assert after is not None
         assert after.ruling is Ruling.REJECTED
+
+
+def test_each_undo_takes_one_decision_further_back(database: Database) -> None:
+    with database.transaction(COMMAND_LINE) as transaction:
+        session = add_session(transaction)
+        page = add_page(transaction, session)
+
+        def ruled(*rulings: Ruling) -> None:
+            for ruling in rulings:
+                decide(transaction, session.id, page.id, PageRuling(ruling=ruling))
+
+        def undone() -> Ruling | None:
+            decision = undo(transaction, session.id, page.id).decision
+            return decision.ruling if decision is not None else None
+
+        ruled(Ruling.ACCEPTED, Ruling.REJECTED, Ruling.REPAIR)
+        assert [undone() for _ in range(3)] == [Ruling.REJECTED, Ruling.ACCEPTED, None]
+        with pytest.raises(IllegalState, match="no decision"):
+            undone()
+        ruled(Ruling.ACCEPTED, Ruling.REJECTED, Ruling.ACCEPTED)
+        assert [undone() for _ in range(3)] == [Ruling.REJECTED, Ruling.ACCEPTED, None], "the same again is a decision"
+        ruled(Ruling.ACCEPTED, Ruling.REJECTED)
+        assert undone() is Ruling.ACCEPTED
+        ruled(Ruling.ACCEPTED, Ruling.REPAIR)
+        assert [undone() for _ in range(2)] == [Ruling.ACCEPTED, None]
 
 
 def test_a_decision_about_an_earlier_capture_is_shown_and_decides_nothing(database: Database) -> None:

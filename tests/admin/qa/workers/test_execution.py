@@ -6,7 +6,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from sqlalchemy import text
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.admin.qa_pages import replayed
 from support.admin.qa_rows import add_session
 from support.archive.capture_rows import capture
 from support.processes.waiting import until
@@ -38,9 +40,9 @@ def settings(home: Any) -> Settings:
     return load({"home": str(home), "qa.workers": 1, "qa.tries": 1, "qa.follow_seconds": 0.05}, environment={})
 
 
-def keep_page(settings: Settings, page_id: str, date: str) -> None:
+def keep_page(settings: Settings, page_id: str, date: str, url: str = PAGE) -> None:
     """Index the page information that a ghost wrote of a visit."""
-    info = capture(f"urn:pageinfo:{PAGE}", date, page_id=page_id, kind="resource", filename=f"{page_id}.warc.gz")
+    info = capture(f"urn:pageinfo:{url}", date, page_id=page_id, kind="resource", filename=f"{page_id}.warc.gz")
     Captures(settings.database_url).add([info])
 
 
@@ -56,8 +58,15 @@ def work_on(database: Database, settings: Settings, number: int) -> None:
     taken = take_work(database, QaSession, OWNER, number)
     assert taken is not None
     ghost = cast(Ghost, SimpleNamespace(break_off=lambda: None))
-    tools = Tools(settings, ghost, (cast(Control, None),), "")
+    tools = Tools(settings, ghost, (cast(Control, _ClosedControl()),), "")
     assert QaExecution(database, taken, OWNER, tools).run(lambda: False) is QaState.DONE
+
+
+class _ClosedControl:
+    """The proxy of the session takes no records."""
+
+    def open(self, *_: Any) -> None:
+        raise FleetUnavailable("no proxy")
 
 
 def pages(database: Database, session: int) -> list[QaPage]:
@@ -126,3 +135,34 @@ def test_the_session_that_judges_a_repair_adds_no_page_for_a_resource(
     keep_page(settings, "one", "20260101000000")
     work_on(sqlite_database, settings, number)
     assert pages(sqlite_database, number) == []
+
+
+@pytest.mark.parametrize("title", ["News \ud83d", "News \0"])
+def test_a_title_that_databases_refuse_is_kept_with_signs_in_place_of_the_characters(
+    database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch, title: str
+) -> None:
+    replay = replayed()
+    replay.snapshot.title = title
+    monkeypatch.setattr(execution, "replay_page", lambda *_, **__: replay)
+    keep_page(settings, "one", "20260101000000")
+    [page] = pages(database, judge(database, settings))
+    assert (page.state, page.title) == (QaPageState.JUDGED, "News \ufffd")
+
+
+def test_a_judgement_that_the_database_refuses_ends_no_session(
+    sqlite_database: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = sqlite_database
+    monkeypatch.setattr(execution, "replay_page", lambda *_, **__: replayed())
+    for page_id in ("one", "two"):
+        keep_page(settings, page_id, "20260101000000", f"http://a.test/{page_id}")
+    with database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.execute(
+            text(
+                "CREATE TRIGGER refuses BEFORE UPDATE ON qa_pages WHEN NEW.state = 'judged' AND NEW.url LIKE '%/one'"
+                " BEGIN SELECT RAISE(ABORT, 'the value is too long'); END"
+            )
+        )
+    first, second = pages(database, judge(database, settings))
+    assert (first.state, second.state) == (QaPageState.UNJUDGED, QaPageState.JUDGED)
+    assert first.why.startswith("the judgement can't be kept: the database refused the change: the value is too long")
