@@ -56,7 +56,7 @@ class LeaseQueue(ABC):
 
     @abstractmethod
     def politeness_of(self, url: str) -> Politeness:
-        """Return the rules of politeness for a URL: those of the job, with the values of sheets."""
+        """Return the rules of politeness for a URL: those of the job, with sheets and the least delay of its domain."""
 
     @abstractmethod
     def rejecting_queued(self, leases: Sequence[Lease], scope_length: int) -> Sequence[Rejected | None]:

@@ -1,8 +1,8 @@
 """The rules of politeness decide how long a host rests, and whether a URL is tried again. Pure.
 
 The delay is that of Heritrix 3: the duration of the last fetch times a factor, between a minimum and a maximum. A
-longer Crawl-Delay of robots.txt is obeyed up to a maximum of its own. A bound of a host's bandwidth makes the pause
-longer, too.
+longer Crawl-Delay of robots.txt is obeyed up to a maximum of its own. A bound of a host's bandwidth and the least delay
+of its domain make the pause longer, too, and no maximum cuts the latter.
 """
 
 from __future__ import annotations
@@ -102,6 +102,8 @@ class Politeness:
     """Every so many claims of a host, a URL of a lower priority is taken."""
     session_budget: int = 1
     """The number of visits after which a host goes behind the hosts that wait."""
+    least_delay_ms: int = 0
+    """The shortest pause between two visits of the host that the job has for its domain."""
 
     @classmethod
     def of(cls, settings: FrontierSettings, overrides: PolitenessOverrides) -> Self:
@@ -128,6 +130,10 @@ class Politeness:
     def with_values(self, values: SheetValues) -> Self:
         """Return the rules with the values that sheets give to a URL."""
         return _with_values(self, values) if values is not NO_VALUES else self
+
+    def with_least_delay(self, seconds: float) -> Self:
+        """Return the rules with the shortest pause that the job has for a domain."""
+        return replace(self, least_delay_ms=_ms(seconds)) if seconds else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +217,7 @@ def delay_ms(fetch_ms: int, rules: Politeness, crawl_delay_seconds: float | None
         slowed = min(
             1000 * fetched_bytes * rules.per_host // rules.host_bytes_per_second - fetch_ms, _LONGEST_SLOWING_MS
         )
-    return max(delay, asked, slowed)
+    return max(delay, asked, slowed, rules.per_host * rules.least_delay_ms)
 
 
 def backoff_ms(failures: int, rules: Politeness, retry_after_seconds: float | None = None) -> int:

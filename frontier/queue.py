@@ -506,10 +506,11 @@ class Frontier(LeaseQueue):
         return self._politeness
 
     def politeness_of(self, url: str) -> Politeness:
-        """Return the rules of politeness for a URL: those of the job, with the values of sheets."""
-        if not self._has_polite_sheets:
-            return self._politeness
-        return self._politeness.with_values(self.sheets.values_for(url))
+        """Return the rules of politeness for a URL: those of the job, with sheets and the least delay of its domain."""
+        rules = self._politeness
+        if self._has_polite_sheets:
+            rules = rules.with_values(self.sheets.values_for(url))
+        return rules.with_least_delay(self.job.profile.least_delay(host_of(url)))
 
     @property
     def visits_again(self) -> bool:

@@ -141,7 +141,7 @@ def _read_urls(path: Path | None) -> list[str]:
     if path is None:
         return []
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--pages {path} can't be read: {error}") from error
     urls = [line.strip() for line in lines if line.strip() and not line.startswith("#")]

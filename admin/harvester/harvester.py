@@ -332,8 +332,9 @@ def _usable_seeds(job: ClaimedJob) -> tuple[list[str], list[str]]:
 
 def _with_rates(profile: dict[str, Any], job: ClaimedJob, settings: Settings) -> dict[str, Any]:
     """Return the profile with the pauses of the domains whose rate is lower than the job's politeness allows."""
-    own = (profile.get("politeness") or {}).get("min_delay_seconds")
-    shortest = settings.frontier.min_delay_seconds if own is None else own
+    own = {key: value for key, value in (profile.get("politeness") or {}).items() if value is not None}
+    shortest = own.get("min_delay_seconds", settings.frontier.min_delay_seconds)
+    shortest /= own.get("per_host", settings.frontier.per_host)
     pauses = {each.domain_name: _MINUTE / each.max_rate for each in job.domains if each.max_rate > 0}
     given = profile.get("least_delays", {})
     longer = {name: seconds for name, seconds in pauses.items() if seconds > max(shortest, given.get(name, 0))}

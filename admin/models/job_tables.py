@@ -153,6 +153,8 @@ class JobConfiguration(Base):
     expected_objects: Mapped[Number]
     max_bytes: Mapped[Limit]
     max_objects: Mapped[Limit]
+    max_rate: Mapped[Number] = mapped_column(default=0, server_default="0")
+    """Visits in a minute to each host of the domain; 0 is no rate."""
     reason: Mapped[Words]
     """Why the configuration began this job, or that it fitted into the job."""
 
@@ -175,6 +177,7 @@ CONFIGURATION_CONTENT: Final = frozenset(
         "expected_objects",
         "max_bytes",
         "max_objects",
+        "max_rate",
         "reason",
     )
 )

@@ -40,6 +40,11 @@ class Event(StrEnum):
         Severity.WARNING,
         "Runs of a harvest were skipped, because their dates had passed.",
     )
+    HARVEST_SCHEDULE_ENDED = (
+        "harvest.schedule-ended",
+        Severity.INFO,
+        "A harvest had its last run, because its schedule has no further date.",
+    )
     HARVEST_STILL_SCHEDULING = (
         "harvest.still-scheduling",
         Severity.WARNING,

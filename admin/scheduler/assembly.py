@@ -26,6 +26,7 @@ EVENTS: Final[Mapping[EventKind, Event]] = {
     EventKind.HARVEST_DEACTIVATED: Event.HARVEST_DEACTIVATED,
     EventKind.NO_JOBS: Event.HARVEST_WITHOUT_JOBS,
     EventKind.DATES_SKIPPED: Event.HARVEST_RUNS_SKIPPED,
+    EventKind.SCHEDULE_ENDED: Event.HARVEST_SCHEDULE_ENDED,
     EventKind.STILL_GENERATING: Event.HARVEST_STILL_SCHEDULING,
 }
 """Events of generation that people can subscribe to."""

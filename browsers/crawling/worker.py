@@ -463,7 +463,6 @@ def run_worker(
             agent,
             obey=settings.frontier.robots == "obey",
             # An operator may edit the profile while the job runs.
-            least_delay=lambda host: frontier.job.profile.least_delay(host),
             own=lambda url: frontier.sheets.values_for(url).robots or frontier.job.profile.robots,
         )
         queue = frontier.renders if renders else frontier

@@ -9,7 +9,7 @@ from urllib.parse import urljoin
 
 from archive import crawl_log
 from archive.http.content_coding import decode, gunzip
-from archive.url import UrlError, canonical, host_of
+from archive.url import UrlError, canonical
 from browsers.plain.chain_cookies import ChainCookies
 from browsers.plain.visitor import PlainAnswer, SiteFailure
 from browsers.visit import VisitOrder
@@ -35,7 +35,7 @@ class RobotsDecision:
 
     code: int | None = None
     crawl_delay_seconds: float | None = None
-    """The Crawl-Delay of robots.txt, or the least delay that the job has for the domain, whichever is longer."""
+    """The Crawl-Delay of robots.txt."""
 
 
 class RobotsRules:
@@ -48,15 +48,10 @@ class RobotsRules:
         user_agent: str,
         *,
         obey: bool,
-        least_delay: Callable[[str], float] = lambda _: 0.0,
         own: Callable[[str], Literal["obey", "ignore"] | None] = lambda _: None,
     ) -> None:
-        """Use these rules. `least_delay` returns the shortest pause in seconds that the job has for a host.
-
-        `own` returns whether robots.txt holds for a URL; None where `obey` says so.
-        """
+        """Use these rules. `own` returns whether robots.txt holds for a URL; None where `obey` says so."""
         self._own = own
-        self._least_delay = least_delay
         self._frontier = frontier
         self._fetcher = fetcher
         self._user_agent = user_agent
@@ -64,12 +59,6 @@ class RobotsRules:
 
     def decide(self, lease: Lease, order: VisitOrder) -> RobotsDecision:
         """Return whether `lease.url` may be visited, with the Crawl-Delay. Raises FleetUnavailable."""
-        decision, least = self._decided(lease, order), self._least_delay(host_of(lease.url))
-        if least <= (decision.crawl_delay_seconds or 0):
-            return decision
-        return replace(decision, crawl_delay_seconds=least)
-
-    def _decided(self, lease: Lease, order: VisitOrder) -> RobotsDecision:
         own = self._own(lease.url)
         if own == "ignore" or (own is None and not self._obey):
             return RobotsDecision()
@@ -103,10 +92,18 @@ class RobotsRules:
         return robots
 
     def _follow(self, order: VisitOrder) -> PlainAnswer:
-        """Return the answer after up to five redirects (RFC 9309 section 2.3.1.2), with the cookies that they set."""
+        """Return the answer after up to five redirects (RFC 9309 section 2.3.1.2), with the cookies that they set.
+
+        Raises SiteFailure. The failure of another site, to which a redirect led, says nothing of the first one.
+        """
         visited: list[str] = []
         while True:
-            answer = self._fetcher.fetch(order, keep=MAX_BYTES + 1)
+            try:
+                answer = self._fetcher.fetch(order, keep=MAX_BYTES + 1)
+            except SiteFailure as failure:
+                if not visited or robots_url(order.url) == visited[0]:
+                    raise
+                raise SiteFailure(crawl_log.ROBOTS_UNREACHABLE, failure.reason) from failure
             visited.append(order.url)
             target = _redirect_target(order.url, answer)
             if target is None or len(visited) > MAX_REDIRECTS:

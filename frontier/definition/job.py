@@ -518,8 +518,8 @@ class Profile(_Frozen):
         {},
         max_length=MAX_LEAST_DELAYS,
         title="Least delays of domains",
-        description="shortest pause between two visits to one host, for the hosts of each of these domains; harvests"
-        " set this for the rates of their domains",
+        description="shortest pause between two visits to one host, for the hosts of each of these domains; no maximum"
+        " of politeness cuts this pause; harvests set it for the rates of their domains",
     )
     groups: tuple[GroupLine, ...] = Field(
         (),

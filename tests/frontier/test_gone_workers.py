@@ -16,6 +16,17 @@ from frontier.queue import Frontier
 
 type Claim = Callable[..., Lease]
 type Links = Callable[..., list[Candidate]]
+OWN_DELAYS = {
+    "Crawl-delay": Profile(),
+    "a sheet": Profile(sheets=("example.org min_delay_seconds=60",)),
+    "a rate": Profile(politeness=PolitenessOverrides(max_crawl_delay_seconds=0), least_delays={"example.org": 60}),
+}
+"""The profiles of jobs in which a host has a delay of a minute, by what says so."""
+
+
+def asked_by(delay: str) -> float | None:
+    """The Crawl-delay of the host's robots.txt."""
+    return 60.0 if delay == "Crawl-delay" else None
 
 
 def test_the_leases_of_workers_that_are_gone_are_taken_back_at_once(bench: Bench, links: Links, leased: Claim) -> None:
@@ -54,17 +65,16 @@ def test_a_host_rests_after_the_leases_of_a_gone_worker_were_taken_back(bench: B
     frontier.close()
 
 
-@pytest.mark.parametrize("sheet", ["", "example.org min_delay_seconds=60"], ids=["Crawl-delay", "a sheet"])
+@pytest.mark.parametrize("delay", OWN_DELAYS)
 @pytest.mark.parametrize("broken_off", ["taken back", "swept", "given back"])
 def test_a_host_rests_for_its_own_delay_after_a_visit_was_broken_off(
-    bench: Bench, links: Links, leased: Claim, broken_off: str, sheet: str
+    bench: Bench, links: Links, leased: Claim, broken_off: str, delay: str
 ) -> None:
     """The delay is known from the visit before."""
-    asked = None if sheet else 60.0
-    frontier = bench.frontier(profile=Profile(sheets=(sheet,) if sheet else ()))
+    frontier = bench.frontier(profile=OWN_DELAYS[delay])
     seed = leased(frontier)
     frontier.add(links("http://example.org/next"), seed)
-    frontier.finish(seed, VisitOutcome(200, crawl_delay_seconds=asked))
+    frontier.finish(seed, VisitOutcome(200, crawl_delay_seconds=asked_by(delay)))
     bench.make_due("example.org")
     lease = leased(frontier, "worker-0")
     match broken_off:
@@ -79,11 +89,11 @@ def test_a_host_rests_for_its_own_delay_after_a_visit_was_broken_off(
     assert leased(frontier).url == "http://example.org/next"
 
 
-@pytest.mark.parametrize("sheet", ["", "example.org min_delay_seconds=60"], ids=["Crawl-delay", "a sheet"])
-def test_the_delay_of_a_host_is_known_before_its_first_visit_ends(bench: Bench, leased: Claim, sheet: str) -> None:
-    frontier = bench.frontier(profile=Profile(sheets=(sheet,) if sheet else ()))
+@pytest.mark.parametrize("delay", OWN_DELAYS)
+def test_the_delay_of_a_host_is_known_before_its_first_visit_ends(bench: Bench, leased: Claim, delay: str) -> None:
+    frontier = bench.frontier(profile=OWN_DELAYS[delay])
     lease = leased(frontier, "worker-0")
-    frontier.note_delay(lease, None if sheet else 60.0)
+    frontier.note_delay(lease, asked_by(delay))
     frontier.take_back("worker-", counts=False)
     assert isinstance(frontier.claim("w"), Pause)
     frontier.note_delay(lease, 90.0)

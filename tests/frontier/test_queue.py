@@ -352,6 +352,20 @@ def test_crawl_delay_counts_above_the_longest_delay(bench: Bench, leased: Claim)
     assert before + 60_000 <= bench.host("example.org")["d"] <= bench.now() + 60_000
 
 
+@pytest.mark.parametrize(("per_host", "expected"), [(1, 30_000), (2, 60_000)])
+def test_the_least_delay_of_a_domain_is_cut_by_no_rule(
+    bench: Bench, leased: Claim, per_host: int, expected: int
+) -> None:
+    polite = PolitenessOverrides(max_delay_seconds=3, max_crawl_delay_seconds=0, per_host=per_host)
+    frontier = bench.frontier(
+        settings=FrontierSettings(), profile=Profile(politeness=polite, least_delays={"example.org": 30})
+    )
+    lease = leased(frontier)
+    before = bench.now()
+    frontier.finish(lease, VisitOutcome(200, duration_ms=200))
+    assert before + expected <= bench.host("example.org")["d"] <= bench.now() + expected
+
+
 def test_delays_hold_for_all_jobs_together(bench: Bench, leased: Claim) -> None:
     one = bench.frontier(settings=FrontierSettings(), name="one")
     two = bench.frontier("http://example.org/two", settings=FrontierSettings(), name="two")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from sqlalchemy import insert, literal, select
 
 from admin.harvests.definitions.checks import find_harvest
@@ -10,6 +12,9 @@ from admin.harvests.domains.crawler_traps import TrapInput
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS
 from admin.models.operation import InputModel
 from admin.models.transaction import Right, Transaction
+
+_NOT_KEPT: Final = frozenset(("name", "first_run", "configurations", "traps"))
+"""Fields that the copy has of its own, or that are copied row by row."""
 
 
 class HarvestCopy(InputModel):
@@ -26,11 +31,7 @@ def copy_harvest(transaction: Transaction, name: str, given: HarvestCopy) -> Har
     transaction.require(Right.CURATE)
     source = find_harvest(transaction, name)
     old = view(transaction, source)
-    kept = (
-        *("kind", "comments", "audience", "collection", "channel", "schedule", "max_bytes", "max_objects"),
-        *("max_seconds", "qa_sample", "qa_follows", "previous", "facts", "extended"),
-    )
-    values = {key: getattr(old, key) for key in kept}
+    values = {key: getattr(old, key) for key in HarvestCreation.model_fields if key not in _NOT_KEPT}
     traps = tuple(TrapInput(expression=each.expression, is_active=each.is_active) for each in old.traps)
     create_harvest(transaction, HarvestCreation(name=given.name, traps=traps, **values))
     row = find_harvest(transaction, given.name, lock=True)

@@ -17,7 +17,7 @@ from admin.harvests.definitions.checks import (
 )
 from admin.harvests.definitions.chosen import ConfigurationChoice, choose, found_configurations
 from admin.harvests.definitions.listing import HarvestItem
-from admin.harvests.definitions.planning import anchor_of, planned_date
+from admin.harvests.definitions.planning import anchor_of, check_next_run, planned_date
 from admin.harvests.domains.crawler_traps import TrapInput, TrapView, checked_traps, harvest_traps, set_harvest_traps
 from admin.harvests.domains.extended_fields import delete_values, set_values, values_of
 from admin.harvests.input_checks import count_up_to_limit, differences, refuse
@@ -172,7 +172,10 @@ def show_harvest(transaction: Transaction, name: str) -> HarvestView:
 
 
 def change_harvest(transaction: Transaction, name: str, given: HarvestChange) -> HarvestView:
-    """Change a harvest definition. Jobs that were made stay as they are. Raises InvalidInput."""
+    """Change a harvest definition. Jobs that were made stay as they are.
+
+    Raises InvalidInput; IllegalState when an active selective harvest would have no next date.
+    """
     transaction.require(Right.CURATE)
     traps = checked_traps(given.traps) if given.traps is not None else None
     row = find_harvest(transaction, name, lock=True)
@@ -202,6 +205,8 @@ def change_harvest(transaction: Transaction, name: str, given: HarvestChange) ->
         if row.schedule is not None:
             row.first_run = anchor_of(row.schedule, row.first_run, transaction.now)
         row.next_run = planned_date(transaction, row)
+        if row.is_active:
+            check_next_run(row)
     transaction.session.flush()
     changed_traps = set_harvest_traps(transaction, row, traps) if traps is not None else None
     if given.extended is not None:

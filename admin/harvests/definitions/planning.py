@@ -6,6 +6,7 @@ from sqlalchemy import func, select
 
 from admin.harvests.schedules.dates import first_date, next_date
 from admin.harvests.schedules.rules import rule_of
+from admin.models.errors import IllegalState
 from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun, Schedule
 from admin.models.transaction import Transaction
 from archive.dates import Micros
@@ -24,6 +25,19 @@ def scheduled_runs(transaction: Transaction, harvest: Harvest) -> int:
         select(func.count()).where(HarvestRun.harvest_id == harvest.id, HarvestRun.is_extra.is_(True))
     )
     return harvest.runs_made - (extra or 0)
+
+
+def check_next_run(harvest: Harvest) -> None:
+    """Refuse a selective harvest to be active without a next date. Raises IllegalState."""
+    if harvest.kind != HarvestKind.SELECTIVE:
+        return
+    if harvest.schedule is None:
+        raise IllegalState(f"harvest {harvest.name!r} has no schedule; choose one, or ask for one run now")
+    if harvest.next_run is None:
+        raise IllegalState(
+            f"the schedule {harvest.schedule.name!r} has no further date for harvest {harvest.name!r}; choose another"
+            " one"
+        )
 
 
 def planned_date(transaction: Transaction, harvest: Harvest) -> Micros | None:

@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from admin.harvests.definitions.checks import find_harvest
 from admin.harvests.definitions.definition import HarvestView, view
-from admin.harvests.definitions.planning import planned_date
+from admin.harvests.definitions.planning import check_next_run, planned_date
 from admin.models.errors import IllegalState
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, HarvestKind
 from admin.models.operation import InputModel
@@ -25,15 +25,9 @@ def activate_harvest(transaction: Transaction, name: str, given: StateChange) ->
     if row.is_active:
         return view(transaction, row)
     _check_can_run(transaction, row)
-    if row.kind == HarvestKind.SELECTIVE:
-        if row.schedule is None:
-            raise IllegalState(f"harvest {row.name!r} has no schedule; choose one, or ask for one run now")
-        if row.next_run is None:
-            row.next_run = planned_date(transaction, row)
-        if row.next_run is None:
-            raise IllegalState(
-                f"the schedule {row.schedule.name!r} has no further date for harvest {row.name!r}; choose another one"
-            )
+    if row.kind == HarvestKind.SELECTIVE and row.next_run is None:
+        row.next_run = planned_date(transaction, row)
+    check_next_run(row)
     _set(transaction, row, "harvest.activate", {"is_active": True, "why_inactive": ""}, given)
     return view(transaction, row)
 

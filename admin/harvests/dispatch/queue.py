@@ -16,7 +16,7 @@ from sqlalchemy.orm import selectinload
 
 from admin.harvests.dispatch.job_status import ENDED, RESUBMITTABLE, check_transition
 from admin.harvests.dispatch.observations import forget_observations
-from admin.models.domain_tables import Configuration
+from admin.harvests.domains.seeds import seed_lines
 from admin.models.errors import IllegalState, NotFound
 from admin.models.harvest_tables import Channel
 from admin.models.job_tables import Harvester, HarvesterState, HarvestJob, JobCommand, JobConfiguration, JobStatus
@@ -147,12 +147,6 @@ def claimed(transaction: Transaction, job_id: int) -> ClaimedJob:
         raise NotFound("job", job_id)
     transaction.session.refresh(job)
     channel = transaction.session.get_one(Channel, job.channel_id)
-    found = transaction.session.execute(
-        select(Configuration.id, Configuration.max_rate)
-        .join(JobConfiguration, JobConfiguration.configuration_id == Configuration.id)
-        .where(JobConfiguration.job_id == job_id)
-    )
-    rates = {row.id: row.max_rate for row in found}
     return ClaimedJob(
         id=job.id,
         token=job.token or "",
@@ -164,7 +158,7 @@ def claimed(transaction: Transaction, job_id: int) -> ClaimedJob:
         template_name=job.template_name,
         template_version=job.template_version,
         profile=dict(job.profile),
-        seeds=tuple(line for line in job.seeds.splitlines() if line),
+        seeds=tuple(seed_lines(job.seeds)),
         max_bytes=job.max_bytes,
         max_objects=job.max_objects,
         max_seconds=job.max_seconds,
@@ -177,7 +171,7 @@ def claimed(transaction: Transaction, job_id: int) -> ClaimedJob:
                 each.max_bytes,
                 each.max_objects,
                 each.expected_objects,
-                rates.get(each.configuration_id or 0, 0),
+                each.max_rate,
             )
             for each in job.configurations
         ),
@@ -282,5 +276,5 @@ _CONTENT: Final = (
 )
 _CONFIGURATION_CONTENT: Final = (
     *("position", "configuration_id", "domain_name", "configuration_name", "expected_objects", "max_bytes"),
-    *("max_objects", "reason"),
+    *("max_objects", "max_rate", "reason"),
 )

@@ -11,6 +11,7 @@ import regex
 
 from admin.harvests.domains.names import shortened
 from admin.models.errors import Problem
+from archive.names.characters import in_words
 from frontier.definition.job import JobError, Seed, read_seeds
 
 LONGEST_TEXT: Final = 5_000_000
@@ -18,6 +19,7 @@ LONGEST_TEXT: Final = 5_000_000
 REGEX_SECONDS: Final = 0.1
 """The time that `harvests.seed_regex` may take for one seed."""
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_OTHER_LINE_END: Final = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(//|[^0-9])")
 
 
@@ -53,10 +55,11 @@ def seed_problems(text: str, pattern: str, field: str = "seeds") -> Iterator[Pro
         line = text[: text.index("\0")].count("\n") + 1
         yield Problem(field, "the line has a NUL character, which no seed has; leave it out", line)
         return
-    for number, found in read_seeds(split_lines(text)):
+    lines = split_lines(text)
+    for number, found in read_seeds(lines):
         if isinstance(found, JobError):
             yield Problem(field, str(found), number)
-        elif refusal := against_pattern(found.url, pattern):
+        elif refusal := _against_line_ends(lines[number - 1]) or against_pattern(found.url, pattern):
             yield Problem(field, refusal, number)
 
 
@@ -68,9 +71,16 @@ def parse_seed(text: str, pattern: str) -> str:
     bare = text.strip().lstrip("\ufeff")
     seed = bare if _SCHEME.match(bare) else f"http://{bare.lstrip('/')}"
     parsed = Seed.parse(seed)
-    if refusal := against_pattern(parsed.url, pattern):
+    if refusal := _against_line_ends(seed) or against_pattern(parsed.url, pattern):
         raise ValueError(refusal)
     return seed
+
+
+def _against_line_ends(seed: str) -> str | None:
+    """Return why a seed is refused that has a character inside which other programs take for the end of a line."""
+    if found := _OTHER_LINE_END.search(seed.strip()):
+        return f"{shortened(seed)} has {in_words(found[0])} in it, which may end a line; write one seed on each line"
+    return None
 
 
 def against_pattern(seed: str, pattern: str) -> str | None:

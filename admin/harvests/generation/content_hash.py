@@ -43,6 +43,7 @@ def run_hash(session: Session, harvest_id: int, run_number: int) -> str:
                 JobConfiguration.expected_objects,
                 JobConfiguration.max_bytes,
                 JobConfiguration.max_objects,
+                JobConfiguration.max_rate,
                 JobConfiguration.reason,
             )
             .where(JobConfiguration.job_id == job_id)

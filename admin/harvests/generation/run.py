@@ -143,7 +143,7 @@ class Generator:
         """Store drafts, in one short transaction."""
         with self.database.transaction(SCHEDULER) as transaction:
             self.fence.check(transaction)
-            present = _still_there(transaction, jobs)
+            rates = _rates(transaction, jobs)
             names = [entry.domain_name for job in jobs for entry in job.entries]
             of_domains = domain_values_for_jobs(transaction.session, names)
             rows = [_row(planned, channel_id, job, of_domains) for job in jobs]
@@ -155,12 +155,13 @@ class Generator:
                     {
                         "job_id": row.id,
                         "position": position,
-                        "configuration_id": entry.configuration_id if entry.configuration_id in present else None,
+                        "configuration_id": entry.configuration_id if entry.configuration_id in rates else None,
                         "domain_name": entry.domain_name,
                         "configuration_name": entry.configuration_name,
                         "expected_objects": entry.expected,
                         "max_bytes": entry.limits.bytes,
                         "max_objects": entry.limits.objects,
+                        "max_rate": rates.get(entry.configuration_id, self.settings.harvests.default_max_rate),
                         "reason": entry.reason,
                     }
                     for row, job in zip(rows, jobs, strict=True)
@@ -307,19 +308,18 @@ def is_away(error: DatabaseRefused) -> bool:
     return isinstance(cause, (OperationalError, InterfaceError, PoolTimeout))
 
 
-def _still_there(transaction: Transaction, jobs: Sequence[FilledJob]) -> set[int]:
-    """Return the configurations of these jobs that were not deleted since; they can't be until the commit."""
+def _rates(transaction: Transaction, jobs: Sequence[FilledJob]) -> dict[int, int]:
+    """Return the rates of the jobs' configurations that were not deleted since; they can't be until the commit."""
     wanted = [entry.configuration_id for job in jobs for entry in job.entries]
-    present: set[int] = set()
+    rates: dict[int, int] = {}
     for start in range(0, len(wanted), _IDS_TOGETHER):
-        present.update(
-            transaction.session.scalars(
-                select(Configuration.id)
-                .where(Configuration.id.in_(wanted[start : start + _IDS_TOGETHER]))
-                .with_for_update(read=True, key_share=True)
-            )
+        found = transaction.session.execute(
+            select(Configuration.id, Configuration.max_rate)
+            .where(Configuration.id.in_(wanted[start : start + _IDS_TOGETHER]))
+            .with_for_update(read=True, key_share=True)
         )
-    return present
+        rates.update({row.id: row.max_rate for row in found})
+    return rates
 
 
 def _row(planned: RunPlan, channel_id: int, job: FilledJob, of_domains: Mapping[str, Mapping[str, str]]) -> HarvestJob:

@@ -8,6 +8,7 @@ from typing import Final
 from pydantic import Field
 
 from admin.harvests.dispatch.queue_answers import list_edits
+from admin.harvests.domains.seeds import seed_lines
 from admin.harvests.input_checks import refuse
 from admin.harvests.templates.catalogue import show_template
 from admin.harvests.templates.verification import checked_profile
@@ -97,4 +98,4 @@ def _scope_of(transaction: Transaction, given: ScopeQuestion) -> tuple[Profile, 
     except JobError as error:
         raise InvalidInput(Problem("job_id", str(error))) from error
     edits = [ProfileEdit(**each.model_dump()) for each in list_edits(transaction, given.job_id).edits]
-    return with_edits(profile, edits), job.seeds.splitlines()
+    return with_edits(profile, edits), list(seed_lines(job.seeds))

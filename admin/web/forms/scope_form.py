@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from flask import request
 
+from admin.harvests.domains.seeds import split_lines
 from admin.harvests.templates.scope_questions import ScopeAnswer, ScopeQuestion, explain_scope
 from admin.models.errors import InvalidInput
 from admin.models.transaction import Transaction
@@ -49,4 +50,4 @@ def asked_about(opened: Transaction, **scope: Any) -> AskedScope:
 
 
 def _lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    return [line.strip() for line in split_lines(text) if line.strip()]

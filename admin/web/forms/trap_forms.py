@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from admin.harvests.domains.crawler_traps import TrapInput, TrapTest, TrapView, try_traps
+from admin.harvests.domains.seeds import split_lines
 from admin.harvests.domains.trap_expressions import TrapResult, trap_lines
 from admin.models.errors import InvalidInput, Problem, UseCaseError
 from admin.web.forms.form import Form
@@ -103,7 +104,7 @@ def placed[R](sent: Mapping[str, Any], use_case: Callable[[], R], field: str = "
 
 def tested(form: Form, expressions: Sequence[tuple[int, str]], field: str) -> TrapTestReport | None:
     """Test expressions with the sample URLs of the form. Return None when the form has problems, which are shown."""
-    samples = [line.strip() for line in str(form.value(SAMPLES)).splitlines() if line.strip()]
+    samples = [line.strip() for line in split_lines(str(form.value(SAMPLES))) if line.strip()]
     if not expressions:
         form.add(field, "there is no expression to test; write one on each line")
         return None

@@ -16,11 +16,13 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import select, text
 from support.admin.harvest_database import START
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 
 from admin.models.base import Base
 from admin.models.database import VERSION_TABLE, Database
 from admin.models.domain_tables import Domain
 from admin.models.errors import DatabaseRefused, EditConflict, Forbidden, UseCaseError
+from admin.models.job_tables import JobConfiguration
 from admin.models.migration_files import FOLDER, known_versions, newest_version
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE, Actor, Door, Right
@@ -40,6 +42,21 @@ def test_migrations_give_what_the_models_say(database_url: str) -> None:
         assert compare_metadata(context, Base.metadata) == []
     database.check()
     database.close()
+
+
+def test_jobs_of_an_earlier_version_get_the_rates_of_their_configurations(database: Database) -> None:
+    with database.transaction(COMMAND_LINE) as transaction:
+        harvest = add_harvest(transaction, add_channel(transaction))
+        for name, rate in (("kept.org", 7), ("deleted.org", 8)):
+            add_domain(transaction, name).max_rate = rate
+        add_job(transaction, harvest, ("kept.org", "deleted.org")).configurations[1].configuration_id = None
+    with database.engine.begin() as connection:
+        connection.execute(text("ALTER TABLE job_configurations DROP COLUMN max_rate"))
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '0008capture'"))
+    database.upgrade()
+    with database.transaction(COMMAND_LINE) as transaction:
+        rows = transaction.session.scalars(select(JobConfiguration).order_by(JobConfiguration.position))
+        assert [row.max_rate for row in rows] == [7, 0]
 
 
 def test_the_migration_files_tell_the_same_versions_as_alembic() -> None:

@@ -9,7 +9,7 @@ from support.admin.harvest_database import DAY, START, MovableClock
 from support.admin.harvest_world import World, settings_with
 from support.processes.waiting import until
 
-from admin.models.harvest_tables import Channel
+from admin.models.harvest_tables import Channel, ScheduleEnd
 from admin.models.job_tables import Harvester, HarvesterState, HarvestJob, JobStatus
 from admin.models.people_tables import Notification, Role, Subscription, User
 from admin.models.transaction import COMMAND_LINE
@@ -105,6 +105,14 @@ def test_people_hear_of_a_harvest_that_was_deactivated(world: World) -> None:
     look(world, times=2)
     (subject,) = subjects(world)
     assert subject.startswith("Harvest news: the harvest was deactivated: template 'bad' version 1 makes no profile")
+
+
+def test_people_hear_of_the_last_date_of_a_schedule(world: World) -> None:
+    subscriber(world, Event.HARVEST_SCHEDULE_ENDED)
+    world.schedule("once", ends=ScheduleEnd.COUNT, ends_after=1)
+    world.harvest(configurations=[world.domain("a.org")], schedule="once")
+    look(world, times=2)
+    assert subjects(world) == ["Harvest news: the schedule has no further date"]
 
 
 def test_people_hear_once_of_a_harvest_that_takes_long(world: World) -> None:

@@ -157,6 +157,14 @@ def test_a_host_that_does_not_exist_says_so(case: Case) -> None:
     assert case.decide("http://nowhere.invalid/") == RobotsDecision(-6)
 
 
+def test_a_robots_txt_that_redirects_to_a_host_that_does_not_exist_says_nothing_of_its_own_host(
+    case: Case, origin: RawOrigin
+) -> None:
+    origin.script("/robots.txt", redirect("http://nowhere.invalid/robots.txt"))
+
+    assert case.decide() == RobotsDecision(-61)
+
+
 def test_pages_that_robots_txt_redirects_to_are_not_taken_for_visited(case: Case, origin: RawOrigin) -> None:
     """T4: the home page was marked as seen, so its links were never followed."""
     origin.script("/robots.txt", redirect("/moved"))
@@ -192,18 +200,6 @@ def test_a_job_may_ignore_it(case: Case, fleet: Fleet, origin: RawOrigin) -> Non
 
     assert rules.decide(case.lease, VisitOrder(case.lease.url, "rules")) == RobotsDecision()
     assert origin.visits == []
-    plain.close()
-
-
-@pytest.mark.parametrize(("least", "expected"), [(0.5, 7.0), (30.0, 30.0)])
-def test_the_longer_one_of_crawl_delay_and_the_least_delay_of_the_job_holds(
-    case: Case, fleet: Fleet, origin: RawOrigin, least: float, expected: float
-) -> None:
-    origin.script("/robots.txt", document(b"User-agent: *\nCrawl-delay: 7", "text/plain"))
-    plain = PlainVisitor(fleet.settings(), [fleet.control])
-    rules = RobotsRules(case.frontier, plain, AGENT, obey=True, least_delay=lambda _: least)
-
-    assert rules.decide(case.lease, case.order) == RobotsDecision(None, expected)
     plain.close()
 
 

@@ -48,6 +48,7 @@ class Wanted:
     name: str
     max_bytes: int = -1
     max_objects: int = -1
+    max_rate: int = 0
 
 
 @dataclass
@@ -110,6 +111,7 @@ class Admin:
                         expected_objects=100,
                         max_bytes=each.max_bytes,
                         max_objects=each.max_objects,
+                        max_rate=each.max_rate,
                         reason="",
                     )
                     for at, each in enumerate(domains)

@@ -13,6 +13,7 @@ from admin.harvests.dispatch import job_domains, listing, observations, queue_an
 from admin.harvests.dispatch.job_domains import DomainOrder
 from admin.harvests.dispatch.listing import JobOrder
 from admin.harvests.dispatch.steering import CAN_NOT_BE_UNDONE, OF_QUEUES, JobCommandInput, Verb
+from admin.harvests.domains.seeds import seed_lines, split_lines
 from admin.models.errors import IllegalState, InvalidInput, UseCaseError
 from admin.models.job_tables import JobStatus, StopReason
 from admin.models.transaction import Right
@@ -203,7 +204,7 @@ def setup(number: int) -> Response:
     """Show what the job was made of: profile, seeds, facts."""
     with reading() as opened:
         job = listing.show_job(opened, number)
-        seeds = listing.job_seeds(opened, number).decode().splitlines()
+        seeds = list(seed_lines(listing.job_seeds(opened, number).decode()))
     return page("jobs/setup.html", job=job, seeds=seeds[:1000], seeds_count=len(seeds))
 
 
@@ -337,7 +338,7 @@ def _command_of(sent: dict[str, Any]) -> dict[str, Any]:
     """Return what the use case takes, of the texts of the form."""
     values: dict[str, Any] = {"verb": sent.get("verb", ""), "reason": sent.get("reason", "")}
     if sent.get("urls", "").strip():
-        values["urls"] = tuple(line.strip() for line in sent["urls"].splitlines() if line.strip())
+        values["urls"] = tuple(line.strip() for line in split_lines(sent["urls"]) if line.strip())
     if values["verb"] == Verb.SET_GROUPS:
         values["groups"] = tuple(line.strip() for line in sent.get("groups", "").splitlines() if line.strip())
     if sent.get("profile", "").strip():

@@ -9,6 +9,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.dispatch.qa_sessions import run_names
+from admin.harvests.domains.seeds import split_lines
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.qa_tables import PageChoice, Ruling
 from admin.models.transaction import Right
@@ -160,7 +161,7 @@ def _start(form: Form) -> list[int]:
             "collection": str(sent.get("collection", "")).strip(),
             "sample": str(sent.get("sample", "")).strip(),
             "choice": sent.get("choice") or PageChoice.SPREAD,
-            "urls": str(sent.get("urls", "")).splitlines(),
+            "urls": split_lines(str(sent.get("urls", ""))),
             "follows": sent.get("follows", False),
         }
 

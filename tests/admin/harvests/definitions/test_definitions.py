@@ -10,8 +10,9 @@ from support.admin.harvest_database import DAY, HOUR, START, MovableClock
 from support.admin.harvest_world import World
 from support.each_value import each_value
 
-from admin.harvests.definitions import chosen, definition, event_seeds, listing, states
+from admin.harvests.definitions import chosen, copying, definition, event_seeds, listing, states
 from admin.harvests.definitions.chosen import ConfigurationChoice, ConfigurationsChange
+from admin.harvests.definitions.copying import HarvestCopy
 from admin.harvests.definitions.definition import HarvestChange, HarvestCreation, HarvestView
 from admin.harvests.definitions.event_seeds import EventSeeds
 from admin.harvests.definitions.operations import OPERATIONS
@@ -251,6 +252,21 @@ def test_a_harvest_whose_schedule_has_ended_can_not_be_activated(sqlite_world: W
         do(world, states.activate_harvest, "news", ANY)
 
 
+def test_an_active_harvest_keeps_a_schedule_with_a_further_date(sqlite_world: World) -> None:
+    world = sqlite_world
+    world.schedule("daily", every=24)
+    world.schedule("over", ends=ScheduleEnd.DATE, ends_at=START - 1)
+    create(world, configurations=[_choice(world, "a.org")])
+    active = do(world, states.activate_harvest, "news", ANY)
+    for schedule, why in ((None, "has no schedule; choose one"), ("over", "'over' has no further date")):
+        with pytest.raises(IllegalState, match=why):
+            do(world, definition.change_harvest, "news", HarvestChange(schedule=schedule))
+    assert do(world, definition.show_harvest, "news") == active
+    assert do(world, definition.change_harvest, "news", HarvestChange(schedule="daily")).next_run == START
+    do(world, states.deactivate_harvest, "news", ANY)
+    assert do(world, definition.change_harvest, "news", HarvestChange(schedule=None)).next_run is None
+
+
 def test_a_run_now_is_asked_for_once_and_beside_the_schedule(sqlite_world: World, clock: MovableClock) -> None:
     world = sqlite_world
     made = create(world, configurations=[_choice(world, "a.org")], first_run=START + DAY)
@@ -413,6 +429,38 @@ def test_an_explanation_says_where_a_domain_was_and_what_becomes_of_it_now(world
         do(world, explanation.explain_domain, "news", "none.org")
     with pytest.raises(NotFound):
         do(world, explanation.explain_job, 10**30)
+
+
+@pytest.mark.parametrize("kind", HarvestKind)
+def test_a_copy_has_every_value_of_the_original_but_its_name_and_dates(sqlite_world: World, kind: HarvestKind) -> None:
+    world = sqlite_world
+    with world.database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.add(ExtendedField(entity="harvest", name="law", kind="text", choices=[], default=""))
+    create(world, name="before", kind=HarvestKind.SNAPSHOT, schedule=None)
+    given: dict[str, Any] = {
+        "comments": "Why",
+        "audience": "All",
+        "channel": "snapshots",
+        "schedule": None,
+        "max_bytes": 5,
+        "max_objects": 6,
+        "max_seconds": 60,
+        "qa_sample": "10%",
+        "qa_follows": True,
+        "previous": "before",
+        "facts": {"operator": "KB"},
+        "permission": "only-granted",
+        "extended": {"law": "deposit"},
+    }
+    if kind is HarvestKind.SELECTIVE:
+        given |= {"channel": "focused", "schedule": "hourly", "max_bytes": -1, "max_objects": -1, "previous": None}
+    create(world, kind=kind, traps=[TrapInput(expression="calendar", is_active=False)], first_run=START + DAY, **given)
+    copied = do(world, copying.copy_harvest, "news", HarvestCopy(name="copy"))
+    own = {"name", "first_run", "configurations", "traps"}
+    assert set(HarvestCreation.model_fields) - own == {"kind", "collection", *given}
+    assert {name: getattr(copied, name) for name in given} == given
+    assert (copied.kind, copied.collection, copied.first_run == START + DAY) == (kind, "news", False)
+    assert [(trap.expression, trap.is_active) for trap in copied.traps] == [("calendar", False)]
 
 
 @pytest.mark.both_databases

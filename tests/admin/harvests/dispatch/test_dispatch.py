@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import select, text, update
 from support.admin.harvest_database import MINUTE, SECOND, MovableClock
 from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 from support.admin.notifying import Notifying
@@ -17,7 +17,7 @@ from support.processes.waiting import until
 from admin.harvests.dispatch import listing, steering
 from admin.harvests.dispatch.harvesters import Registration, announce, list_harvesters, register
 from admin.harvests.dispatch.job_status import TRANSITIONS, check_transition, may_follow
-from admin.harvests.dispatch.queue import ClaimedJob, claim_job, resubmit, resubmit_after_restart, submit_jobs
+from admin.harvests.dispatch.queue import ClaimedJob, claim_job, claimed, resubmit, resubmit_after_restart, submit_jobs
 from admin.harvests.dispatch.reports import DomainResult, JobResult, fail_silent_jobs, report_end, report_progress
 from admin.harvests.dispatch.steering import JobCommandInput, Verb
 from admin.models.database import Database
@@ -98,6 +98,19 @@ def test_a_harvester_gets_the_oldest_job_with_all_that_it_needs(database: Databa
         ("http://www.example.org/",),
     )
     assert [each.domain_name for each in job.domains] == ["example.org"]
+
+
+@pytest.mark.parametrize("character", "\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+def test_a_line_of_a_job_s_seeds_is_one_seed(sqlite_database: Database, character: str) -> None:
+    """The permission of the line's first URL must not let a second one be fetched."""
+    seeds = (f"http://www.example.org/{character}http://barred.example/", "http://example.net/")
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        add_domain(transaction, "example.org")
+        job = add_job(transaction, add_harvest(transaction, add_channel(transaction)))
+        transaction.session.execute(update(HarvestJob).values(seeds="\n".join(seeds)))
+        assert claimed(transaction, job.id).seeds == seeds
+        transaction.session.execute(update(HarvestJob).values(seeds=""))
+        assert claimed(transaction, job.id).seeds == ()
 
 
 def test_a_harvester_has_one_job_at_a_time(database: Database, jobs: list[int]) -> None:

@@ -39,6 +39,22 @@ def test_texts_that_no_database_keeps_are_refused(text: str, message: str) -> No
     assert message in next(seed_problems(text, "^.*$")).message
 
 
+@pytest.mark.parametrize(
+    ("character", "name"),
+    [
+        *((each, "a control character") for each in "\v\f\x1c\x1d\x1e\x85"),
+        ("\u2028", "the character 'line separator'"),
+        ("\u2029", "the character 'paragraph separator'"),
+    ],
+)
+def test_a_seed_with_a_character_that_may_end_a_line_is_refused(character: str, name: str) -> None:
+    seed = f"http://example.org/{character}http://example.net/"
+    (found,) = seed_problems(f"http://example.org/\n{seed}\nhttp://example.com/{character}\n", "^.*$")
+    assert (found.line, f"has {name} in it" in found.message) == (2, True)
+    with pytest.raises(ValueError, match=f"has {name} in it"):
+        parse_seed(seed, "^.*$")
+
+
 def test_seeds_of_an_upload_get_http_in_front() -> None:
     assert parse_seed(" example.org/a ", "^.*$") == "http://example.org/a"
     assert parse_seed("example.org:8080", "^.*$") == "http://example.org:8080"

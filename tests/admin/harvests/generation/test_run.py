@@ -5,18 +5,27 @@ from __future__ import annotations
 import re
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select, update
 from sqlalchemy.exc import DataError, DBAPIError, OperationalError
 from support.admin.harvest_database import DAY, HOUR, MINUTE, START, MovableClock
 from support.admin.harvest_world import World, settings_with, template_text
 from support.stores.postgres_server import PostgresServer
 
+from admin.harvests.dispatch.queue import claimed, move, resubmit
 from admin.harvests.generation.content_hash import run_hash
 from admin.harvests.generation.run import EventKind, GenerationEvent, Generator, is_away
 from admin.models.database import Database
-from admin.models.domain_tables import CrawlerTrap, CrawlerTrapList, Domain, ExtendedField, ExtendedValue
+from admin.models.domain_tables import (
+    CONFIGURATION_SEED_LISTS,
+    Configuration,
+    CrawlerTrap,
+    CrawlerTrapList,
+    Domain,
+    ExtendedField,
+    ExtendedValue,
+)
 from admin.models.errors import DatabaseRefused, IllegalState
-from admin.models.harvest_tables import Channel, Harvest, ScheduleEnd, Template, TemplateVersion
+from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Channel, Harvest, ScheduleEnd, Template, TemplateVersion
 from admin.models.job_tables import HarvestJob, JobConfiguration, JobStatus, StopReason
 from admin.models.people_tables import AuditEntry
 from admin.models.transaction import COMMAND_LINE
@@ -272,6 +281,27 @@ def test_a_stored_job_can_not_be_changed_except_for_its_progress(world: World) -
         world.database.transaction(COMMAND_LINE) as transaction,
     ):
         transaction.session.scalars(select(JobConfiguration)).one().max_bytes = 5
+
+
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["changed", "deleted"])
+def test_a_job_keeps_the_rate_of_its_configuration(sqlite_world: World, is_deleted: bool) -> None:
+    world = sqlite_world
+    configuration = world.domain("a.org", max_rate=7)
+    harvest_id = world.harvest(configurations=[configuration])
+    world.generate(harvest_id)
+    (job,) = world.jobs(harvest_id)
+    with world.database.transaction(COMMAND_LINE) as transaction:
+        assert move(transaction, job.id, JobStatus.NEW, JobStatus.SUBMITTED)
+        again = resubmit(transaction, job.id)
+        if is_deleted:
+            transaction.session.execute(update(Domain).values(default_configuration_id=None))
+            transaction.session.execute(delete(HARVEST_CONFIGURATIONS))
+            transaction.session.execute(delete(CONFIGURATION_SEED_LISTS))
+            transaction.session.execute(delete(Configuration))
+        else:
+            transaction.session.get_one(Configuration, configuration).max_rate = 9
+        transaction.session.flush()
+        assert [each.max_rate for number in (job.id, again) for each in claimed(transaction, number).domains] == [7, 7]
 
 
 def test_a_job_keeps_its_template_when_the_template_changes(sqlite_world: World) -> None:

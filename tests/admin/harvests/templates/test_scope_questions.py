@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import update
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 
 from admin.harvests.templates.operations import OPERATIONS
 from admin.harvests.templates.scope_questions import MOST_URLS, ScopeQuestion
@@ -13,6 +15,7 @@ from admin.harvests.templates.stock import DEFAULT_TEMPLATE, stock_text
 from admin.harvests.templates.verification import problems_of
 from admin.models.database import Database
 from admin.models.errors import Forbidden, InvalidInput, NotFound
+from admin.models.job_tables import HarvestJob
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE, Actor, Door
 
@@ -52,6 +55,18 @@ def test_many_rules_that_pass_are_left_out(sqlite_database: Database) -> None:
     rules = [f"REJECT TooManyHops {number + 9}" for number in range(300)]
     (found,) = ask(sqlite_database, text=with_rules(*rules)).urls
     assert all(step.is_built_in for step in found.steps)
+
+
+@pytest.mark.parametrize("character", "\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+def test_a_line_of_a_job_s_seeds_is_one_seed(sqlite_database: Database, character: str) -> None:
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        add_domain(transaction, "example.org")
+        job = add_job(transaction, add_harvest(transaction, add_channel(transaction))).id
+        seeds = f"http://www.example.org/{character}http://elsewhere.example/\n"
+        transaction.session.execute(update(HarvestJob).values(seeds=seeds))
+    urls = ["http://www.example.org/a", "http://elsewhere.example/a"]
+    answer = ask(sqlite_database, job_id=job, urls=urls)
+    assert [found.decision for found in answer.urls] == ["accept", "reject"]
 
 
 @pytest.mark.parametrize(
