@@ -187,7 +187,7 @@ class AccessRules:
         if access is Access.ALLOW and self.embargo is not None and self.embargo.has(date, moment):
             access = Access.EXCLUDE
         for each in self.above:
-            access = _stricter(access, each.decide(url, date, moment))
+            access = stricter(access, each.decide(url, date, moment))
         return access
 
     def _rule(self, key: str, date: Micros, now: Micros) -> AccessRule | None:
@@ -362,7 +362,7 @@ _OPEN: Final = AccessRules()
 _CLOSED: Final = AccessRules(default=Access.EXCLUDE)
 
 
-def _stricter(first: Access, second: Access) -> Access:
+def stricter(first: Access, second: Access) -> Access:
     """Return the access that shows less; the first one when both show the capture."""
     for each in (Access.EXCLUDE, Access.BLOCK):
         if each in (first, second):

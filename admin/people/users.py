@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 from pydantic import Field
-from sqlalchemy import Text, cast, func, select
+from sqlalchemy import Text, cast, false, func, or_, select
 
+from admin.models.capture_tables import CaptureSession, CaptureState
 from admin.models.errors import IllegalState, NotFound, Problem
 from admin.models.operation import InputModel, OutputModel, Page
-from admin.models.people_tables import Role, User
+from admin.models.people_tables import Invitation, Role, User
 from admin.models.plain_text import comparable
-from admin.models.transaction import Right, Transaction
+from admin.models.transaction import RIGHTS, Right, Transaction
 from admin.people import fields
 from admin.people.sessions import SessionView, end_all_sessions, sessions_of
 from admin.people.throttling import forget_attempts
@@ -144,7 +145,10 @@ def add_user(transaction: Transaction, given: NewUser, *, password_hash: str | N
 
 
 def change_user(transaction: Transaction, name: str, given: UserChange) -> UserView:
-    """Change a user. A change of the role or of the activity ends the user's sessions."""
+    """Change a user. A change of the role or of the activity ends the user's sessions.
+
+    Links that the user made and capture sessions of the user end with the right to make them.
+    """
     transaction.require(Right.ADMINISTER)
     user = find_user(transaction, name)
     values = checked_values(given.full_name, given.email, given.zone)
@@ -157,7 +161,7 @@ def change_user(transaction: Transaction, name: str, given: UserChange) -> UserV
 
 
 def deactivate_user(transaction: Transaction, name: str, edition: int | None = None) -> UserView:
-    """Refuse a user: sessions end, API tokens and logins are refused, messages are no longer sent."""
+    """Refuse a user: sessions and links end, API tokens and logins are refused, messages are no longer sent."""
     return change_user(transaction, name, UserChange(is_active=False, edition=edition))
 
 
@@ -213,7 +217,7 @@ def checked_values(full_name: str | None, email: str | None, zone: str | None) -
 
 
 def apply(transaction: Transaction, user: User, values: dict[str, Any], edition: int | None, action: str) -> None:
-    """Write the values that differ, with everything that follows: the audit, and the end of sessions."""
+    """Write the values that differ, with everything that follows: the audit, and the end of sessions and links."""
     before = {key: getattr(user, key) for key in values}
     changed = {key: value for key, value in values.items() if value != before[key]}
     if changed.get("is_active") is False or changed.get("role", Role.ADMINISTRATOR) != Role.ADMINISTRATOR:
@@ -223,10 +227,41 @@ def apply(transaction: Transaction, user: User, values: dict[str, Any], edition:
         setattr(user, key, value)
     if "role" in changed or "is_active" in changed:
         end_all_sessions(transaction, user)
+        _revoke_links(transaction, user)
+        _end_capture_sessions(transaction, user)
     if changed:
         transaction.audit(
             action, "user", user.id, user.name, old={key: before[key] for key in changed}, new=dict(changed)
         )
+
+
+def _revoke_links(transaction: Transaction, user: User) -> None:
+    """Remove the links of a user who may make none any more, and the link of one who may not log in."""
+    wanted = []
+    if Right.ADMINISTER not in _rights(user):
+        wanted.append(Invitation.created_by == user.name)
+    if not user.is_active:
+        wanted.append(Invitation.user_id == user.id)
+    for row in transaction.session.scalars(select(Invitation).where(Invitation.used.is_(None), or_(false(), *wanted))):
+        transaction.session.delete(row)
+        transaction.audit("invitation.revoke", "invitation", row.id, str(row.role), old={"created_by": row.created_by})
+
+
+def _end_capture_sessions(transaction: Transaction, user: User) -> None:
+    """Let the recording end for a user who may not record any more. The process that records sees it in the row."""
+    if Right.OPERATE in _rights(user):
+        return
+    is_live = CaptureSession.state.in_((CaptureState.OPEN, CaptureState.PAUSED))
+    rows = select(CaptureSession).where(CaptureSession.owner == user.name, is_live).with_for_update()
+    for row in transaction.session.scalars(rows):
+        old, row.state = row.state, CaptureState.ENDING
+        row.error = f"The session was ended: {user.name} may not record any more."
+        new = {"state": row.state}
+        transaction.audit("capture-session.end", "capture session", row.id, row.collection, old={"state": old}, new=new)
+
+
+def _rights(user: User) -> frozenset[Right]:
+    return RIGHTS[user.role] if user.is_active else frozenset()
 
 
 def keep_an_administrator(transaction: Transaction, user: User) -> None:

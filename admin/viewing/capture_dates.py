@@ -14,6 +14,8 @@ from archive.access_rules import AccessRules
 from archive.dates import parse_date, timestamp14
 
 _SECOND: Final = timedelta(seconds=1) // timedelta(microseconds=1)
+_LAST: Final = parse_date("99991231235959")
+"""The last second that a timestamp can name."""
 _LOOKED_AT: Final = 50
 """Captures of a URL that are looked at on each side of the date: some are of another method, or of one second."""
 
@@ -43,7 +45,7 @@ def capture_steps(transaction: Transaction, rules: AccessRules, name: str, url: 
         )
 
     def since(row: str | None, limit: int) -> search.CapturePage:
-        found = timestamp14(moment + _SECOND)
+        found = timestamp14(min(moment + _SECOND, _LAST))
         return search.list_captures(transaction, name, url=url, match="exact", since=found, after=row, limit=limit)
 
     before, behind = _pages(rules, until), _pages(rules, since)

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from itertools import batched
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, bindparam, create_engine, event, func, or_, select, text
+from sqlalchemy import Connection, Engine, bindparam, create_engine, event, func, inspect, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from admin.collections.browsing.capture import INFO, TEXT, page_text, page_title
+from admin.collections.browsing.capture import INFO, TEXT, page_notes, page_text
 from admin.collections.browsing.index import OpenIndex
 from admin.collections.browsing.records import RecordTrouble
 from admin.models.errors import DatabaseRefused
@@ -56,10 +56,11 @@ _LONGEST_QUERY: Final = 300
 _BUSY_SECONDS: Final = 30
 _SNIPPET_WORDS: Final = 30
 _C: Final = CAPTURES.c
+_PAGES: Final = "viewer_pages"
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS viewer_pages (id {serial}, collection TEXT NOT NULL, url TEXT NOT NULL,"
-    " visit TEXT NOT NULL, date BIGINT NOT NULL, title TEXT NOT NULL DEFAULT '', picture_file TEXT,"
-    " picture_offset BIGINT, UNIQUE (collection, url, visit))",
+    " visit TEXT NOT NULL, date BIGINT NOT NULL, title TEXT NOT NULL DEFAULT '', final_url TEXT NOT NULL DEFAULT '',"
+    " picture_file TEXT, picture_offset BIGINT, UNIQUE (collection, url, visit))",
     "CREATE TABLE IF NOT EXISTS viewer_places (collection TEXT NOT NULL, file TEXT NOT NULL,"
     ' "offset" BIGINT NOT NULL, page BIGINT NOT NULL, PRIMARY KEY (collection, file, "offset"))',
 )
@@ -138,6 +139,8 @@ class VisitedPage:
     picture_offset: int | None
     number: int
     """The number of the visit in the catalogue."""
+    final_url: str = ""
+    """The URL at the end of the visit, to which title, picture and text belong; empty when no other one is known."""
     snippet: str = ""
     """A part of the text; the words that were searched for stand between START_MARK and END_MARK."""
 
@@ -189,6 +192,7 @@ class PageCatalogue:
         with self._writing() as connection:
             if not self._is_sqlite:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            _drop_older_tables(connection)
             for statement in (*_TABLES, *(_SQLITE_WORDS if self._is_sqlite else _POSTGRESQL_WORDS)):
                 connection.execute(text(statement.replace("{serial}", serial)))
 
@@ -435,7 +439,10 @@ class PageCatalogue:
         page = self._number_of(connection, visit)
         try:
             if prefix == INFO:
-                self._note_title(connection, page, _storable(page_title(self._settings, capture)))
+                notes = page_notes(self._settings, capture)
+                self._note_title(connection, page, _storable(notes.title))
+                final = text("UPDATE viewer_pages SET final_url = :url WHERE id = :page")
+                connection.execute(final, {"url": _storable(notes.final_url), "page": page})
             elif prefix == TEXT:
                 self._note_text(connection, page, _storable(page_text(self._settings, capture)[0]))
             else:
@@ -517,6 +524,14 @@ def _sqlite_engine(settings: Settings) -> Engine:
     return engine
 
 
+def _drop_older_tables(connection: Connection) -> None:
+    """Drop the tables of an earlier release, which have no `final_url`. All records are read again then."""
+    found = inspect(connection)
+    if found.has_table(_PAGES) and all(column["name"] != "final_url" for column in found.get_columns(_PAGES)):
+        for table in (_PAGES, "viewer_places", "viewer_words"):
+            connection.execute(text(f"DROP TABLE IF EXISTS {table}"))
+
+
 def _begin(connection: Connection) -> None:
     """Take the lock of writers at once: a transaction that reads first may be refused it later."""
     reads = connection.get_execution_options().get(_READS, False)
@@ -524,7 +539,9 @@ def _begin(connection: Connection) -> None:
 
 
 def _page(row: Any) -> VisitedPage:
-    return VisitedPage(row.collection, row.url, row.date, row.title, row.picture_file, row.picture_offset, row.id)
+    return VisitedPage(
+        row.collection, row.url, row.date, row.title, row.picture_file, row.picture_offset, row.id, row.final_url
+    )
 
 
 def _allowed(page: VisitedPage, access: Access) -> VisitedPage | None:

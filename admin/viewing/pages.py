@@ -16,15 +16,19 @@ from werkzeug.wrappers import Response as AnyResponse
 from admin.collections.browsing import calendar, capture, listing, search
 from admin.collections.browsing.index import check_collection as check_known
 from admin.collections.browsing.index import index_if_any, index_of, missing_index, unread_files
+from admin.collections.browsing.records import RecordTrouble
 from admin.collections.description_file import CollectionDescription, read_description
-from admin.models.errors import InvalidInput, NotFound, Problem
+from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.transaction import COMMAND_LINE, Transaction
 from admin.units import counted
 from admin.viewing.capture_dates import capture_steps
 from admin.viewing.page import address_in, check_collection, page, refresh_catalogue, viewing
 from admin.viewing.readable import readable_calendar, readable_captures
-from archive.access_rules import Access
+from archive.access_rules import Access, stricter
+from archive.capture import Capture
 from archive.dates import now_micros, parse_date, timestamp14
+from archive.url import OF_A_PAGE
+from dedupdb.captures.finder import Finder
 
 BLUEPRINT: Final = Blueprint("view", __name__)
 PAGES_AT_ONCE: Final = 60
@@ -155,7 +159,7 @@ def show_picture(name: str) -> AnyResponse:
     with viewing().database.reading(COMMAND_LINE) as opened:
         with index_of(viewing().settings, name) as index:
             kept = index.finder.at_place(name, file, int(offset))
-        access = Access.ALLOW if kept is None else viewing().access.of_place(name, kept.url, kept.date)
+            access = Access.ALLOW if kept is None else _access_to_picture(index.finder, kept)
         if access is Access.EXCLUDE:
             raise NotFound("capture", f"{file} at {offset}")
         if access is Access.BLOCK:
@@ -165,6 +169,21 @@ def show_picture(name: str) -> AnyResponse:
     answer.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     answer.headers["Cache-Control"] = "private, max-age=3600"
     return answer
+
+
+def _access_to_picture(finder: Finder, picture: Capture) -> Access:
+    """Return what holds for a picture. Both the URL of its page and the URL at the end of the visit decide."""
+    name, given = picture.collection, viewing().access
+    access = given.of_place(name, picture.url, picture.date)
+    if given.rules(name).is_open:
+        return access
+    notes = finder.written_near(name, OF_A_PAGE.sub(capture.INFO, picture.url), picture.date)
+    note = next((each for each in notes if picture.page_id and each.page_id == picture.page_id), None)
+    try:
+        final_url = "" if note is None else capture.page_notes(viewing().settings, note).final_url
+    except RecordTrouble as error:
+        raise IllegalState(str(error)) from error
+    return stricter(access, given.of_place(name, final_url or picture.url, picture.date))
 
 
 def _place() -> int:
@@ -220,14 +239,17 @@ def _rows(shown: calendar.CalendarView) -> list[dict[str, Any]]:
     counts = {each.day: each.captures for each in shown.days}
     rows = []
     for month in range(1, 13):
-        weeks = months.Calendar().monthdatescalendar(shown.year, month)
+        weeks = months.Calendar().monthdayscalendar(shown.year, month)
         captures = sum(count for day, count in counts.items() if day.month == month)
         if captures:
-            days = [[_day(day, month, counts) for day in week] for week in weeks]
+            days = [[_day(shown.year, month, number, counts) for number in week] for week in weeks]
             rows.append({"name": date(shown.year, month, 1).strftime("%B %Y"), "weeks": days, "captures": captures})
     return rows
 
 
-def _day(day: date, month: int, counts: dict[date, int]) -> tuple[date, int] | None:
-    """Return the day and its captures; None for a day of another month, which stands in the same week."""
-    return (day, counts.get(day, 0)) if day.month == month else None
+def _day(year: int, month: int, number: int, counts: dict[date, int]) -> tuple[date, int] | None:
+    """Return the day and its captures; None for number 0, a day of another month in the same week."""
+    if not number:
+        return None
+    day = date(year, month, number)
+    return day, counts.get(day, 0)

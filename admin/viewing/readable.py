@@ -21,7 +21,7 @@ from admin.collections.browsing.listing import CollectionLine
 from admin.collections.browsing.search import CapturePage
 from admin.models.transaction import Transaction
 from admin.viewing.page_catalogue import VisitedPage
-from archive.access_rules import Access, AccessControl, AccessPolicy, AccessRuleError, AccessRules
+from archive.access_rules import Access, AccessControl, AccessPolicy, AccessRuleError, AccessRules, stricter
 from archive.dates import Micros
 from dedupdb.captures.finder import DAY, MOST_COUNTED, MOST_OF_A_YEAR, CaptureConditions, year_of
 from dedupdb.captures.query import KeyRange
@@ -69,8 +69,11 @@ class ReaderAccess:
         return Access.ALLOW if rules.is_open else rules.decide(url, moment)
 
     def of_page(self, page: VisitedPage) -> Access:
-        """Return what holds for the visit of a page."""
-        return self.of_place(page.collection, page.url, page.date)
+        """Return what holds for the visit of a page. Both its URL and the URL at the end of the visit decide."""
+        access = self.of_place(page.collection, page.url, page.date)
+        if not page.final_url:
+            return access
+        return stricter(access, self.of_place(page.collection, page.final_url, page.date))
 
     def of_any_page(self, page: VisitedPage) -> Access:
         """Return what holds for the visit of a page; while its rules can't be read, it is excluded. Raises nothing."""

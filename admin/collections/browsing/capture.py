@@ -207,11 +207,6 @@ def page_text(settings: Settings, capture: Capture) -> tuple[str, bool]:
     return plain_text(block.decode("utf-8", "replace")), is_whole
 
 
-def page_title(settings: Settings, capture: Capture) -> str:
-    """Return the page's title as the ghost noted it; empty when the note can't be understood. Raises RecordTrouble."""
-    return page_notes(settings, capture).title
-
-
 def page_notes(settings: Settings, capture: Capture) -> PageNotes:
     """Return what the ghost noted; empty notes when the record can't be understood. Raises RecordTrouble."""
     block, is_whole = read_block(settings, capture, _MOST_INFO)

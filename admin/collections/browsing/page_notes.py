@@ -12,6 +12,7 @@ from pydantic import Field
 
 from admin.collections.browsing.records import plain_text
 from admin.models.operation import OutputModel
+from archive.url import MAX_LENGTH
 
 MOST_LINES: Final = 50
 """Flaws and behaviours that are shown of one page."""
@@ -81,7 +82,7 @@ def read_notes(block: bytes) -> PageNotes:
     if not isinstance(said, dict):
         return PageNotes()
     counts, proxy = _object(said.get("counts")), _object(said.get("proxy"))
-    url, final_url = _text(said.get("url")), _text(said.get("finalUrl"))
+    url, final_url = _text(said.get("url"), MAX_LENGTH), _text(said.get("finalUrl"), MAX_LENGTH)
     flaws = [
         FlawLine(type=kind, rule=_text(each.get("rule")), meaning=_MEANINGS.get(kind, ""))
         for each in _objects(said.get("flaws"))
@@ -120,8 +121,8 @@ def _objects(value: object) -> list[dict[str, Any]]:
     return [each for each in value[:MOST_LINES] if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _text(value: object) -> str:
-    return plain_text(value[:_LONGEST]) if isinstance(value, str) else ""
+def _text(value: object, most: int = _LONGEST) -> str:
+    return plain_text(value[:most]) if isinstance(value, str) else ""
 
 
 def _number(value: object) -> int | None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from support.admin.site_users import PASSWORD, actor_of, add_person, person
+from support.admin.site_users import PASSWORD, actions, actor_of, add_person, person
 from support.each_value import each_value
 
+from admin.capture_sessions import sessions
+from admin.capture_sessions.sessions import NewCaptureSession
+from admin.models.capture_tables import CaptureState
 from admin.models.database import Database
 from admin.models.errors import EditConflict, Forbidden, IllegalState, InvalidInput, NotFound
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE, Right
-from admin.people.invitations import create_user
+from admin.people.invitations import LinkRefused, NewInvitation, create_user, invite, open_link, reset_password
 from admin.people.login import LoginRefused, log_in
 from admin.people.operations import OPERATIONS
 from admin.people.profile import ProfileChange, change_profile, show_profile
@@ -124,6 +128,47 @@ def test_a_user_who_is_deactivated_has_no_session_and_no_login(database: Databas
         activate_user(transaction, "anna")
     assert actor_of(database, cookie) is None
     log_in(database, "anna", PASSWORD)
+
+
+@pytest.mark.parametrize(
+    ("role", "change", "lost"),
+    [
+        (Role.ADMINISTRATOR, UserChange(is_active=False), {"invite", "reset", "own", "capture"}),
+        (Role.ADMINISTRATOR, UserChange(role=Role.READER), {"invite", "reset", "capture"}),
+        (Role.ADMINISTRATOR, UserChange(role=Role.OPERATOR), {"invite", "reset"}),
+        (Role.CURATOR, UserChange(role=Role.READER), {"capture"}),
+        (Role.CURATOR, UserChange(role=Role.ADMINISTRATOR), set()),
+    ],
+)
+def test_links_and_capture_sessions_end_with_the_right_to_make_them(
+    database: Database, role: Role, change: UserChange, lost: set[str]
+) -> None:
+    person(database, "anna", Role.ADMINISTRATOR)
+    add_person(database, "bert")
+    mallory = person(database, "mallory", role)
+    with database.transaction(COMMAND_LINE) as transaction:
+        links = {"own": reset_password(transaction, "mallory").token}
+        others = invite(transaction, NewInvitation(role=Role.READER)).token
+        kept = sessions.start(transaction, NewCaptureSession(collection="others")).id
+    with database.transaction(mallory) as transaction:
+        if role is Role.ADMINISTRATOR:
+            links["invite"] = invite(transaction, NewInvitation(role=Role.ADMINISTRATOR)).token
+            links["reset"] = reset_password(transaction, "bert").token
+        numbers = [sessions.start(transaction, NewCaptureSession(collection="news")).id for _ in range(2)]
+        sessions.pause(transaction, numbers[0])
+    with database.transaction(COMMAND_LINE) as transaction:
+        change_user(transaction, "mallory", change)
+    for name, token in links.items():
+        with pytest.raises(LinkRefused) if name in lost else nullcontext():
+            open_link(database, token)
+    open_link(database, others)
+    states = (CaptureState.ENDING,) * 2 if "capture" in lost else (CaptureState.PAUSED, CaptureState.OPEN)
+    with database.reading(COMMAND_LINE) as reading:
+        assert tuple(sessions.show(reading, number).state for number in numbers) == states
+        assert sessions.show(reading, kept).state is CaptureState.OPEN
+    audited = actions(database)
+    assert audited.count("invitation.revoke") == len(lost - {"capture"})
+    assert audited.count("capture-session.end") == (2 if "capture" in lost else 0)
 
 
 def test_an_administrator_sees_and_ends_the_sessions_of_a_user(database: Database) -> None:

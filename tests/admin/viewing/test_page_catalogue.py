@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, select, text
 from support.archive.browsed_collection import DAY, NAME, SECOND, Shelf, png
 from support.archive.exchanges import DATE
 from support.each_value import each_value
@@ -183,6 +183,27 @@ def test_reading_stops_when_its_time_is_up_and_goes_on_later(catalogue: PageCata
     assert len(catalogue.pages(NAME, everything, limit=500).pages) == 100
     assert refresh(catalogue, chosen, 60)
     assert len(catalogue.pages(NAME, everything, limit=500).pages) == 150
+
+
+def test_a_catalogue_of_an_earlier_release_is_made_again(chosen: Settings) -> None:
+    fill(chosen)
+    shelf = Shelf(chosen)
+    notes = json.dumps({"url": "http://example.org/short", "finalUrl": OAK}).encode()
+    shelf.kept("urn:pageinfo:", notes, "application/json", url="http://example.org/short", page_id="short")
+    shelf.close()
+    earlier = PageCatalogue(chosen)
+    refresh(earlier, chosen)
+    with earlier._writing() as connection:
+        connection.execute(text("ALTER TABLE viewer_pages DROP COLUMN final_url"))
+    earlier.close()
+    catalogue = PageCatalogue(chosen)
+    try:
+        assert refresh(catalogue, chosen)
+        found = {each.url: each.final_url for each in catalogue.pages(NAME, everything).pages}
+        assert found == {FERN: "", OAK: "", "http://example.org/short": OAK}
+        assert urls(catalogue, "pond") == [OAK]
+    finally:
+        catalogue.close()
 
 
 def test_a_collection_that_is_gone_leaves_no_page(catalogue: PageCatalogue, chosen: Settings) -> None:

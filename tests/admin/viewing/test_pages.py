@@ -13,11 +13,12 @@ import pytest
 from support.archive.browsed_collection import HOSTILE, PAGE, fill, png
 from support.archive.exchanges import DATE
 from support.browsers.running_viewer import CollectionShelf, RunningViewer, running_viewer
+from support.each_value import each_value
 from support.web.axe_pages import serious_on_pages
 
 from admin.viewing.page import address_in
 from archive.capture import Capture
-from archive.dates import timestamp14
+from archive.dates import parse_date, timestamp14
 from archive.settings.load import Settings
 
 SCRIPT = "<script>alert"
@@ -170,6 +171,36 @@ def test_a_page_tells_its_date_and_leads_to_the_dates_beside_it(settings: Settin
         nothing = client.get("/c/news/compare", params={"url": "http://example.org/never"})
         assert "was not captured" in nothing.text
         assert client.get("/c/news/compare", params={**asked, "a": "20269999"}).status_code == 422
+
+
+@each_value(
+    ("path", "status"),
+    [
+        ("url?year=1970", 200),
+        ("url?year=9999", 200),
+        *((f"url?year={year}", 422) for year in ("0000", "0001", "1969")),
+        *((f"url?day={day}", 200) for day in ("0001", "0001-01-01", "9999", "9999-12-31")),
+        *((f"url?day={day}", 422) for day in ("0000", "0001-00-00")),
+        *((f"compare?b={date}", 200) for date in ("0001", "00010101000000", "9999", "99991231235959")),
+        ("compare?a=00010101000000&b=99991231235959", 200),
+        ("compare?b=0000", 422),
+        *((f"{page}?ts={date}", 200) for page in ("play", "dates") for date in ("0000", "0001", "99991231235959999")),
+    ],
+)
+def test_the_first_and_the_last_dates_are_answered(client: httpx.Client, path: str, status: int) -> None:
+    assert client.get(f"/c/news/{path}", params={**httpx.URL(path).params, "url": PAGE}).status_code == status
+
+
+def test_a_capture_of_the_last_second_is_shown(settings: Settings) -> None:
+    shelf = CollectionShelf(settings)
+    shelf.put("/last", b"last", date=parse_date("99991231235959"))
+    shelf.close()
+    asked = {"url": "http://example.org/last"}
+    with running_viewer(settings) as running, running.client() as client:
+        assert 'aria-label="9999-12-31: 1 capture"' in client.get("/c/news/url", params=asked).text
+        assert "9999-12-31 23:59:59" in client.get("/c/news/compare", params=asked).text
+        dates = client.get("/c/news/dates", params={**asked, "ts": "99991231235959"}).json()
+        assert (dates["shown"]["timestamp"], dates["later"]) == ("99991231235959", None)
 
 
 def test_two_dates_stand_side_by_side_with_their_pictures(settings: Settings) -> None:

@@ -22,6 +22,7 @@ from archive.url import key
 OPEN = "http://example.org/open"
 SECRET = "http://example.org/secret"
 BLOCKED = "http://example.org/blocked"
+SHORT = "http://short.example/x"
 LATER = DATE + 40 * DAY  # 2026-12-31
 OF_2026 = "20261121081500id_"
 
@@ -47,6 +48,19 @@ def kept(settings: Settings) -> dict[str, Capture]:
     other.put("/secret", b"the other secret", date=DATE + 10 * DAY)
     other.close()
     return found
+
+
+@pytest.fixture
+def redirected(settings: Settings) -> Capture:
+    """The picture of a visit that a redirect led from SHORT to SECRET."""
+    shelf = CollectionShelf(settings)
+    place = {"url": SHORT, "date": DATE, "page_id": "redirected"}
+    shelf.kept("urn:text:", b"private address", "text/plain; charset=utf-8", **place)  # type: ignore[arg-type]
+    picture = shelf.kept("urn:thumbnail:", png(), **place)  # type: ignore[arg-type]
+    notes = {"title": "Anna", "url": SHORT, "finalUrl": SECRET}
+    shelf.kept("urn:pageinfo:", json.dumps(notes).encode(), "application/json", **place)  # type: ignore[arg-type]
+    shelf.close()
+    return picture
 
 
 @pytest.fixture
@@ -108,6 +122,36 @@ def test_an_excluded_page_is_absent_everywhere(
     assert client.get("/", params={"q": SECRET}).headers["Location"].startswith("/c/other/url?")
     assert client.get(f"/w/news/{OF_2026}/{SECRET}").status_code == 404
     assert client.get(f"/w/{OF_2026}/{SECRET}").content == b"the other secret"
+
+
+@pytest.mark.parametrize(
+    ("access", "is_listed", "picture"),
+    [(Access.ALLOW, True, 200), (Access.BLOCK, True, 451), (Access.EXCLUDE, False, 404)],
+)
+def test_the_url_at_the_end_of_a_visit_decides_too(
+    settings: Settings, redirected: Capture, access: Access, is_listed: bool, picture: int
+) -> None:
+    write(settings, AccessRules([rule_for(SECRET, access)]))
+    with running_viewer(settings) as running, running.client() as client:
+        running.read_all("news")
+        text = client.get("/c/news/").text
+        assert (SHORT in text, "Anna" in text) == (is_listed, picture == 200)
+        for path in ("/?q=private+address", "/c/news/?q=private+address"):
+            assert ("<mark>private</mark>" in client.get(path).text) is (picture == 200), path
+        assert client.get(picture_of(redirected)).status_code == picture
+        assert ("/picture?" in text) is (picture == 200)
+
+
+def test_a_long_url_at_the_end_of_a_visit_decides_as_a_whole(settings: Settings) -> None:
+    long = f"{SECRET}?{'x' * 1000}"
+    shelf = CollectionShelf(settings)
+    notes = json.dumps({"title": "Anna", "url": f"{long}1", "finalUrl": f"{long}2"}).encode()
+    shelf.kept("urn:pageinfo:", notes, "application/json", url=f"{long}1", date=DATE, page_id="long")
+    shelf.close()
+    write(settings, AccessRules([rule_for(f"{long}2", Access.EXCLUDE, is_exact=True)]))
+    with running_viewer(settings) as running, running.client() as client:
+        running.read_all("news")
+        assert "Anna" not in client.get("/c/news/").text
 
 
 def test_a_blocked_page_is_listed_and_its_content_is_answered_with_451(
