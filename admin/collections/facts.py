@@ -10,7 +10,7 @@ from typing import Any, Final
 from admin.collections.holders import Holders, find_holders
 from admin.collections.marks import deleting_folder, unfinished_deletions, unfinished_renaming
 from admin.collections.stores import has_index
-from admin.collections.usage import left_open, writers
+from admin.collections.writers import left_open, writers
 from admin.fleet.home_folder import collections
 from admin.jobs.runs import RunError, find_runs
 from admin.units import counted

@@ -69,6 +69,7 @@ def rename(settings: Settings, old: str, new: str, step: Callable[[str], None] =
         _check(settings, change)
         _check_storage(settings, old)
         _check_others(settings, old)
+        _check_free(settings, new)
         mark_renaming(source_folder, change)
         step("marked")
         source_folder.rename(folder)
@@ -132,6 +133,18 @@ def _check_others(settings: Settings, name: str) -> None:
             f"others hold files of {name}, which this command can't rename: {'; '.join(held.lines())}; keep the name, "
             "or export and import the files into a collection with the new name"
         )
+
+
+def _check_free(settings: Settings, name: str) -> None:
+    """Raise ChangeRefused when the index, another home or the storage has a collection of this name."""
+    files: dict[str, int] = {}
+    if has_index(settings):
+        with Inventory(settings.database_url) as inventory:
+            files = inventory.files(name)
+    held = find_holders(settings, name, files)
+    if files or held.homes or held.stored:
+        where = "; ".join(held.lines()) or f"the index has {counted(sum(files.values()), 'capture')} of it"
+        raise ChangeRefused(f"there is already a collection {name}: {where}; choose another name")
 
 
 def _rename_in_jobs(stores: Stores, folder: Path, new: str) -> int:

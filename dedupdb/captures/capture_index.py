@@ -128,21 +128,21 @@ class Captures:
 
     def drop_file(self, collection: str, filename: str, position: str) -> int:
         """Remove the captures of one file and the position of its source. Return how many captures were removed."""
+        mine = and_(_C.collection == collection, _C.filename == filename)
         with writing(self._engine) as connection:
             connection.execute(delete(POSITIONS).where(POSITIONS.c.source == position))
-        return self.prune(collection, filename, ())
+            return connection.execute(delete(CAPTURES).where(mine)).rowcount
 
     def drop(self, collection: str, sources: str) -> int:
         """Remove a collection's captures and the positions of its sources. Return how many captures were removed.
 
-        The positions are removed first. After an interruption, everything is read again.
+        The positions are removed with each batch of captures. After an interruption, everything is read again.
         """
         dropped = 0
-        with writing(self._engine) as connection:
-            connection.execute(delete(POSITIONS).where(*_begins(sources)))
         some = select(_C.id).where(_C.collection == collection).limit(_BATCH)
         while True:
             with writing(self._engine) as connection:
+                connection.execute(delete(POSITIONS).where(*_begins(sources)))
                 count = connection.execute(delete(CAPTURES).where(_C.id.in_(some))).rowcount
             dropped += count
             if count < _BATCH:

@@ -143,7 +143,7 @@ class Indexer:
         for repaired in self._sidecars.repair(collection):
             report(repaired)
         before = self._sidecars.reset(collection, self._own_files(collection))
-        self._sidecars.reconcile(collection)
+        self._sidecars.reconcile(collection, anew=True)
         now = self._captures.count(collection)
         logger.info("collection %s: rebuilt the index, which had %d captures and has %d now", collection, before, now)
         return now

@@ -58,10 +58,14 @@ class Sidecars:
         self._captures = captures
         self._files = files
 
-    def reconcile(self, collection: str | None = None) -> int:
-        """Read new lines of the sidecars, of one collection or of all. Return how many captures the index lacked."""
+    def reconcile(self, collection: str | None = None, *, anew: bool = False) -> int:
+        """Read new lines of the sidecars, of one collection or of all. Return how many captures the index lacked.
+
+        With `anew`, all lines are read.
+        """
         folders = [self._collections / collection] if collection else sorted(self._collections.glob("*"))
-        return sum(self._reconcile_folder(folder) for folder in folders if re.fullmatch(NAME_PATTERN, folder.name))
+        named = [folder for folder in folders if re.fullmatch(NAME_PATTERN, folder.name)]
+        return sum(self._reconcile_folder(folder, anew=anew) for folder in named)
 
     def read_anew(self, collection: str, filename: str) -> int:
         """Replace the captures of a file that was written anew. Return how many it has. Raises OSError."""
@@ -77,17 +81,19 @@ class Sidecars:
             yield repaired
 
     def reset(self, collection: str, among: Collection[str] | None = None) -> int:
-        """Empty the index of the collection, so that `reconcile` reads all again. Return how many captures it had.
+        """Empty the index of the collection. Return how many captures it had.
 
-        With `among`, only the captures of these files are taken out, and of files with a sidecar in this home.
+        With `among`, only the captures of these files are taken out, and of files with a sidecar in this home. Another
+        indexer may read a sidecar before its rows are removed and store its position after that, so only `reconcile`
+        with `anew` is sure to read all again.
         """
         if among is None:
             return self._captures.drop(collection, source(collection, ""))
         names = {*among, *(place.name for place in sidecars(self._collections / collection))}
         return sum(self._captures.drop_file(collection, name, source_of(collection, name)) for name in sorted(names))
 
-    def _reconcile_folder(self, folder: Path) -> int:
-        marks = self._captures.positions(source(folder.name, ""))
+    def _reconcile_folder(self, folder: Path, *, anew: bool) -> int:
+        marks = {} if anew else self._captures.positions(source(folder.name, ""))
         added = 0
         for place in self._with_files(folder, list(sidecars(folder))):
             mark = SidecarMark.read(marks.get(_source(place), "0 0 0"))

@@ -115,6 +115,8 @@ def _package(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _No
 
 
 def _import(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _Note) -> dict[str, Any]:
+    if not settings.collection(order.collection).is_dir():
+        raise ImportProblem(f"collection {order.collection} is not in this home any more")
     wanted = find([folder.path / UPLOAD_FOLDER / order.conditions["file"]])
     with Captures(settings.database_url) as captures:
         importer = Importer(settings, order.collection, captures, Choices())

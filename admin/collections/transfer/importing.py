@@ -29,16 +29,18 @@ from typing import BinaryIO, Final
 from admin.collections.marks import unfinished_deletions, unfinished_renaming
 from admin.collections.transfer.conversion import Converted, convert, is_conversion
 from admin.collections.transfer.har import convert_har
-from admin.collections.usage import DRAFT_SUFFIX, IMPORT_DRAFT
+from admin.collections.writers import DRAFT_SUFFIX, IMPORT_DRAFT
 from admin.units import counted, human_bytes
 from archive.capture import Capture
-from archive.file_lock import try_lock
+from archive.file_lock import locked_folder, try_lock
 from archive.files import free_bytes, make_folder, rename_new, replace_durably, replacement, sync_folder
 from archive.line_sort import sorted_lines
-from archive.names.warc_paths import ENDINGS, OPEN_SUFFIX, WarcPaths, closed
+from archive.names.warc_paths import ENDINGS, OPEN_SUFFIX, WarcPaths
 from archive.program_name import command
 from archive.settings.load import Settings
 from archive.storage.presence import is_alone
+from archive.storage.storage import Storage, StorageError
+from archive.storage.upload import FinishedFile
 from archive.wacz.reader import ForeignPackage, PackageError, packages_of
 from archive.warc import cdxj
 from archive.warc.reading.member_reader import WarcError
@@ -47,6 +49,7 @@ from archive.warc.upkeep.rewrap import rewrap
 from archive.warc.writing.open_file import create_locked
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.validation import acceptable
+from dedupdb.index.sidecars import Sidecars, source_of
 
 logger = logging.getLogger(__name__)
 
@@ -266,10 +269,10 @@ class Importer:
         make_folder(self._indexes)
         self._remove_drafts()
         self._package: tuple[Path, ForeignPackage] | None = None
+        self._storage: Storage | None = None
         self._by_size = defaultdict[int, list[Path]](list)
-        for place in closed(self._folder):
-            with suppress(OSError):  # a symbolic link whose file is missing
-                self._by_size[place.warc.stat().st_size].append(place.warc)
+        self._noted: set[str] = set()
+        self._note_new_files()
 
     def space_needed(self, wanted: Sequence[ImportItem]) -> int:
         """Return the largest number of bytes that the copies may take; 0 when files are linked."""
@@ -292,6 +295,9 @@ class Importer:
             if self._choices.by_reference:
                 reason += "; import it without --by-reference to convert the records that can be read"
             return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=f"the file is damaged{at}: {reason}")
+        except StorageError as error:
+            why = f"the storage can't be asked whether it has the file ({error}); import it again later"
+            return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=why)
 
     def close(self) -> None:
         """Close the package that is open."""
@@ -340,27 +346,20 @@ class Importer:
             why = "an ARC file can't be linked; import it without --by-reference to convert it"
             return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=why)
         target = wanted.path.resolve()
-        for there in self._by_size[wanted.size]:
-            if there.samefile(target):
-                return self._present(wanted, there)
+        if there := self._same(target, wanted.size):
+            return self._present(wanted, there, target)
         found = _findings(target)
         if found.shares_members:
             why = "several records share one gzip member; import it without --by-reference to recompress the copy"
             return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=why)
         if refused := self._refused_by_strict(wanted, found):
             return refused
-        place = WarcPaths(self._folder, self._free_name(wanted.name, lambda: _sha256(target)))
-        with self._sidecar(place, target, found.ids) as (draft, count, left_out):
-            place.warc.symlink_to(target)
-            sync_folder(self._archive)
-            self._put_sidecar(place, draft)
-        self._by_size[wanted.size].append(place.warc)
-        return _imported(wanted, place, count, left_out, found, rewrapped=False)
+        return self._place(wanted, target, wanted.name, _sha256(target), found)
 
     def _copy(self, wanted: ImportItem, copied: Callable[[int], None]) -> ImportedFile:
         if not wanted.member and (there := self._same(wanted.path, wanted.size)):
             copied(wanted.size)
-            return self._present(wanted, there)
+            return self._present(wanted, there, wanted.path)
         with self._draft(self._archive, "copy") as (draft, file):
             sha256 = hashlib.sha256()
             with self._opened(wanted) as source:
@@ -370,7 +369,7 @@ class Importer:
                     copied(len(piece))
             _make_durable(file)
             if wanted.member and (there := self._same(draft, draft.stat().st_size)):
-                return self._present(wanted, there)
+                return self._present(wanted, there, draft)
             if wanted.is_arc or wanted.is_har:
                 return self._convert(wanted, draft, sha256.hexdigest())
             try:
@@ -388,8 +387,7 @@ class Importer:
             return self._rewrap(wanted, draft, found)
         if refused := self._refused_by_strict(wanted, found):
             return refused
-        name = self._free_name(wanted.name, lambda: sha256)
-        return self._place(wanted, draft, WarcPaths(self._folder, name), found, rewrapped=False)
+        return self._place(wanted, draft, wanted.name, sha256, found)
 
     def _convert(self, wanted: ImportItem, copy: Path, sha256: str, damage: WarcError | None = None) -> ImportedFile:
         """Import the records of `copy`, as far as they can be read. `damage` says why the copy was refused.
@@ -401,7 +399,7 @@ class Importer:
         name = f"{stem}.warc.gz"
         for known in _names(name, sha256):
             if is_conversion(self._archive / known, sha256):
-                return self._present(wanted, self._archive / known)
+                return self._present(wanted, self._archive / known, self._archive / known)
         said = _Findings()
 
         def report(finding: str) -> None:
@@ -417,7 +415,7 @@ class Importer:
                 raise damage or error from error
             _make_durable(file)
             if there := self._same(draft, draft.stat().st_size):
-                return self._present(wanted, there)
+                return self._present(wanted, there, draft)
             found = _findings(draft)
             found.count += said.count + 1
             first = _conversion_finding(done, damage, is_har=wanted.is_har)
@@ -427,8 +425,9 @@ class Importer:
                 found.first.insert(0, _WRONG_SHA256)
             if refused := self._refused_by_strict(wanted, found):
                 return refused
-            place = WarcPaths(self._folder, self._free_name(name, lambda: sha256))
-            result = self._place(wanted, draft, place, found, rewrapped=False)
+            result = self._place(wanted, draft, name, sha256, found)
+            if result.outcome is ImportOutcome.PRESENT:
+                return result
             return replace(result, converted=True, left_out=result.left_out + done.lost)
 
     @contextmanager
@@ -450,34 +449,49 @@ class Importer:
             rewrap(copy, file, self._settings.archive.gzip_level)
             _make_durable(file)
             if there := self._same(draft, draft.stat().st_size):
-                return self._present(wanted, there)
+                return self._present(wanted, there, draft)
             found = max(_findings(draft), before, key=lambda each: each.count)  # a wrong end is right in the new file
             if refused := self._refused_by_strict(wanted, found):
                 return refused
             stem = wanted.name.removesuffix(".gz").removesuffix(".zst")
-            name = self._free_name(f"{stem}.gz", lambda: _sha256(draft))
-            return self._place(wanted, draft, WarcPaths(self._folder, name), found, rewrapped=True)
+            result = self._place(wanted, draft, f"{stem}.gz", _sha256(draft), found)
+            return replace(result, rewrapped=result.outcome is ImportOutcome.IMPORTED)
 
-    def _place(
-        self, wanted: ImportItem, draft: Path, place: WarcPaths, found: _Findings, *, rewrapped: bool
-    ) -> ImportedFile:
-        size = draft.stat().st_size
-        with self._sidecar(place, draft, found.ids) as (lines, count, left_out):
-            rename_new(draft, place.warc)
-            sync_folder(self._archive)
-            self._put_sidecar(place, lines)
-        self._by_size[size].append(place.warc)
-        return _imported(wanted, place, count, left_out, found, rewrapped=rewrapped)
+    def _place(self, wanted: ImportItem, source: Path, name: str, digest: str, found: _Findings) -> ImportedFile:
+        """Give a draft a name in the collection, or make a link to the user's file, unless the collection has the file.
 
-    def _present(self, wanted: ImportItem, there: Path) -> ImportedFile:
-        """Write the sidecar of a file that the collection already has, if it is missing or dedup needs a new one."""
+        The digest distinguishes files of the same name. Raises StorageError.
+        """
+        with locked_folder(self._archive):  # another import may be about to place the same file
+            self._note_new_files()
+            if there := self._same(source, source.stat().st_size) or self._stored(source, name, digest):
+                return self._present(wanted, there, source)
+            place = WarcPaths(self._folder, self._free_name(name, digest))
+            with self._sidecar(place, source, found.ids) as (lines, count, left_out):
+                if self._choices.by_reference:
+                    place.warc.symlink_to(source)
+                else:
+                    rename_new(source, place.warc)
+                sync_folder(self._archive)
+                replace_durably(lines, place.sidecar)
+        self._note(str(place.warc))
+        return _imported(wanted, place, count, left_out, found)
+
+    def _present(self, wanted: ImportItem, there: Path, source: Path) -> ImportedFile:
+        """Write the sidecar of a file that the collection already has, if it is missing or dedup needs a new one.
+
+        `source` has the bytes of `there`, or is the same file.
+        """
         place = WarcPaths(self._folder, there.relative_to(self._archive).as_posix())
-        if not place.sidecar.exists() or (self._choices.dedup and _is_unknown_to_dedup(place.sidecar)):
-            found = _findings(there)
-            with self._sidecar(place, there, found.ids) as (lines, _, _):
-                if not (place.sidecar.exists() and filecmp.cmp(lines, place.sidecar, shallow=False)):
-                    self._captures.prune(self._collection, place.name, ())
-                    self._put_sidecar(place, lines)
+        had_lines = place.sidecar.exists()
+        if not had_lines or (self._choices.dedup and _is_unknown_to_dedup(place.sidecar)):
+            found = _findings(source)
+            with self._sidecar(place, source, found.ids) as (lines, _, _):
+                if not had_lines or not filecmp.cmp(lines, place.sidecar, shallow=False):
+                    self._captures.drop_file(self._collection, place.name, source_of(self._collection, place.name))
+                    replace_durably(lines, place.sidecar)
+                    if had_lines:  # another indexer may have read the old lines in the meantime
+                        Sidecars(self._settings.home, self._captures).read_anew(self._collection, place.name)
         return ImportedFile(str(wanted), ImportOutcome.PRESENT, place.name)
 
     @contextmanager
@@ -500,9 +514,6 @@ class Importer:
             _make_durable(file)
             yield draft, counts[0], counts[1]
 
-    def _put_sidecar(self, place: WarcPaths, draft: Path) -> None:
-        replace_durably(draft, place.sidecar)
-
     def _for_dedup(self, capture: Capture, flawed: set[str]) -> Capture:
         """Remove a response from all dedup buckets unless it may become an original."""
         is_original = self._choices.dedup and capture.record_id not in flawed
@@ -516,16 +527,53 @@ class Importer:
             str(wanted), ImportOutcome.REFUSED, problems=found.count, first_problems=tuple(found.first), reason=why
         )
 
-    def _same(self, path: Path, size: int) -> Path | None:
-        """Return the file of the collection that has the same bytes; None without one."""
-        return next((there for there in self._by_size[size] if filecmp.cmp(there, path, shallow=False)), None)
+    def _note_new_files(self) -> None:
+        """Note the sizes of files of the collection that were not noted before.
 
-    def _free_name(self, name: str, digest: Callable[[], str]) -> str:
+        This is done for each imported file, so it makes no `Path` for a known one, as `closed` would.
+        """
+        for folder, _, names in os.walk(self._archive):
+            for name in names:
+                if name.endswith(ENDINGS) and (path := f"{folder}/{name}") not in self._noted:
+                    self._note(path)
+
+    def _note(self, path: str) -> None:
+        with suppress(OSError):  # a symbolic link whose file is missing
+            self._by_size[os.stat(path).st_size].append(Path(path))
+            self._noted.add(path)
+
+    def _same(self, path: Path, size: int) -> Path | None:
+        """Return the file of the collection, in the home, that has the same bytes; None without one."""
+        for there in self._by_size[size]:
+            with suppress(FileNotFoundError):  # the storage has the file, and the local copy was removed
+                if there.samefile(path) or filecmp.cmp(there, path, shallow=False):
+                    return there
+        return None
+
+    def _stored(self, path: Path, name: str, digest: str) -> Path | None:
+        """Return the path of a file with the same bytes that only the storage has; None without one.
+
+        Only the names that the file may have got are looked for. Raises StorageError.
+        """
+        if not self._settings.storage.url:
+            return None
+        for each in _names(name, digest):
+            file = FinishedFile(WarcPaths(self._folder, each))
+            if os.path.lexists(file.warc) or not file.sidecar.exists():
+                continue
+            self._storage = self._storage or Storage(self._settings.storage)
+            if self._storage.has_same(path, file.name, lambda: False):
+                return file.warc
+            if not self._storage.is_there():
+                raise StorageError(f"{self._storage.place} does not exist")
+        return None
+
+    def _free_name(self, name: str, digest: str) -> str:
         """Return a safe name that no file of the collection has. If needed, a part of the digest is added.
 
         Another home may have other bytes under the plain name, and a shared index would mix up their captures.
         """
-        names = _names(name, digest())
+        names = _names(name, digest)
         for each in names if is_alone(self._settings) else names[1:]:
             place = WarcPaths(self._folder, each)
             if not any(os.path.lexists(path) for path in (place.warc, place.growing, place.sidecar)):
@@ -614,11 +662,9 @@ def _is_acceptable(capture: Capture) -> bool:
     return True
 
 
-def _imported(
-    wanted: ImportItem, place: WarcPaths, count: int, left_out: int, found: _Findings, *, rewrapped: bool
-) -> ImportedFile:
+def _imported(wanted: ImportItem, place: WarcPaths, count: int, left_out: int, found: _Findings) -> ImportedFile:
     return ImportedFile(
-        str(wanted), ImportOutcome.IMPORTED, place.name, count, left_out, found.count, tuple(found.first), rewrapped
+        str(wanted), ImportOutcome.IMPORTED, place.name, count, left_out, found.count, tuple(found.first)
     )
 
 

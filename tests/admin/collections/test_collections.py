@@ -334,3 +334,8 @@ def test_rename_to_a_name_that_is_taken_is_refused(stage: Stage) -> None:
     stage.fill("meadow")
     done = stage.run("collection", "rename", "garden", "meadow")
     assert (done.returncode, "there is already a collection meadow" in done.stderr) == (2, True)
+
+    shutil.rmtree(stage.settings.collection("meadow"))
+    done = stage.run("collection", "rename", "garden", "meadow")
+    assert (done.returncode, "choose another name" in done.stderr) == (2, True)
+    assert (stage.captures("garden"), stage.captures("meadow")) == (1, 1)

@@ -165,3 +165,18 @@ def test_imported_files_of_one_name_and_two_homes_keep_their_captures(homes: Two
     assert len(names) == 2
     with Captures(homes.database_url) as index:
         assert index.count("garden") == 2
+
+
+def test_a_name_that_another_home_or_the_storage_has_is_not_given_to_a_collection(homes: TwoHomes) -> None:
+    homes.record("here", "garden", "/roses")
+    homes.record("there", "park", "/trees")
+    stored = homes.folder / "storage" / "meadow" / "archive"
+    stored.mkdir(parents=True)
+    (stored / "a.warc.gz").write_bytes(b"as another home has left it")
+    before = homes.shared("park")
+
+    for name in ("park", "meadow"):
+        refused = homes.run("here", "collection", "rename", "garden", name)
+        assert (refused.exit_code, "choose another name" in refused.stderr) == (2, True)
+    assert homes.shared("park") == before
+    assert homes.run("here", "collection", "rename", "garden", "orchard").exit_code == 0

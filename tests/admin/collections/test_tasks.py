@@ -6,6 +6,7 @@ import fcntl
 import itertools
 import os
 import re
+import shutil
 import signal
 import subprocess
 import zipfile
@@ -37,6 +38,7 @@ from admin.collections.tasks.task_folder import (
 )
 from admin.collections.tasks.worker import TaskWorker
 from admin.collections.transfer.importing import ImportedFile, Importer
+from admin.collections.usage import users
 from admin.jobs.runs import resume_or_create
 from admin.models.database import Database
 from admin.models.people_tables import AuditEntry, Role
@@ -380,6 +382,24 @@ def test_what_a_failed_import_has_taken_is_indexed(settings: Settings, package_o
         signal.signal(signal.SIGTERM, handler)
     assert facts["problem"] == "a file can't be used: No space left on device"
     assert (facts["names"], facts["captures"], facts["pages"]) == (["first.warc.gz"], 1, 1)
+
+
+def test_a_waiting_import_does_not_bring_a_deleted_collection_back(
+    settings: Settings, worker: Callable[[], TaskWorker], tmp_path: Path
+) -> None:
+    fill(settings)
+    task = import_of(settings, warc_of_another_home(tmp_path))
+    assert users(settings, NAME) == [f"import {task.id} of an uploaded file is waiting"]
+    with task.held():
+        assert users(settings, NAME) == [f"import {task.id} of an uploaded file is running"]
+    shutil.rmtree(settings.collection(NAME))
+    worker()
+    until(lambda: task.result() is not None, what="the import", within=100)
+    done = task.result()
+    assert done is not None
+    assert done.problem == f"collection {NAME} is not in this home any more"
+    assert not settings.collection(NAME).exists()
+    assert users(settings, NAME) == []
 
 
 def test_work_on_the_queues_of_one_crawl_is_done_in_turn(settings: Settings, worker: Callable[[], TaskWorker]) -> None:

@@ -23,20 +23,23 @@ from support.archive.oracles import fastwarc_check, warcio_kinds
 from support.origins.raw_origin import RawOrigin, Send
 from support.origins.raw_origin import response as answer
 from support.processes.ghostfleet_command import ROOT
+from support.processes.waiting import until
 from support.proxy.running_proxy import RunningProxy
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from admin.collections.transfer.importing import Choices, Importer, ImportOutcome, find
+from admin.collections.transfer.importing import Choices, ImportedFile, Importer, ImportOutcome, find
 from admin.collections.transfer.selection import selection
 from archive.capture import Context, Original
-from archive.files import rename_new
+from archive.files import rename_new, replace_durably
 from archive.settings.load import Settings, load
+from archive.storage.upload import Uploader
 from archive.warc import cdxj
 from archive.warc.reading.reader import read_record, records
 from archive.warc.upkeep.check import check
 from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
+from dedupdb.index.sidecars import Sidecars
 
 DAY = 86_400_000_000
 ORIGIN = "127.0.1.33"
@@ -251,6 +254,141 @@ def test_an_import_that_begins_leaves_the_files_of_a_running_one(home: Path, tmp
     assert (done.outcome, done.captures) == (ImportOutcome.IMPORTED, 1)
     assert os.listdir(settings.archive_dir("old")) == ["other.warc.gz"]
     assert os.listdir(settings.index_dir("old")) == ["other.warc.gz.cdxj"]
+
+
+def _taken(settings: Settings, source: Path, *, dedup: bool = True, by_reference: bool = False) -> ImportedFile:
+    """Import a file in this process, and index it."""
+    with Captures(settings.database_url) as captures:
+        importer = Importer(settings, "old", captures, Choices(by_reference, dedup))
+        done = importer.take(find([source])[0])
+        Sidecars(settings.home, captures).reconcile("old")
+    return done
+
+
+@pytest.fixture
+def stored(home: Path, tmp_path: Path) -> Settings:
+    """A home whose uploader removes each file that the storage has."""
+    (tmp_path / "far").mkdir()
+    storage = {"url": str(tmp_path / "far"), "keep_local_seconds": 0}
+    return load({"home": str(home), "storage": storage}, environment={})
+
+
+@pytest.mark.parametrize("case", ["copied", "linked", "recompressed", "converted"])
+def test_a_file_that_only_the_storage_has_is_present(stored: Settings, tmp_path: Path, case: str) -> None:
+    source = _foreign(
+        tmp_path / "other.warc.gz", "http://a.example/", "http://b.example/", packed=case != "recompressed"
+    )
+    if case == "recompressed":
+        source.write_bytes(gzip.compress(source.read_bytes()))
+    elif case == "converted":
+        source.write_bytes(source.read_bytes()[:-30])
+    first = _taken(stored, source, by_reference=case == "linked")
+    Uploader(stored).look()
+    assert not os.listdir(stored.archive_dir("old"))
+
+    again = [_taken(stored, source, by_reference=case == "linked") for _ in range(4)]
+    assert [(each.outcome, each.name) for each in again] == [(ImportOutcome.PRESENT, first.name)] * 4
+    assert not os.listdir(stored.archive_dir("old"))
+    with Captures(stored.database_url) as captures:
+        assert captures.count("old") == first.captures
+
+    Path(stored.storage.url).rename(tmp_path / "unmounted")
+    refused = _taken(stored, source, by_reference=case == "linked")
+    assert refused.outcome is ImportOutcome.REFUSED
+    assert f"{stored.storage.url} does not exist" in refused.reason
+    assert not os.listdir(stored.archive_dir("old"))
+
+
+def test_a_file_that_only_the_storage_has_becomes_an_original_with_dedup(stored: Settings, tmp_path: Path) -> None:
+    source = _foreign(tmp_path / "other.warc.gz", "http://a.example/")
+    _taken(stored, source, dedup=False)
+    Uploader(stored).look()
+    assert _taken(stored, source).outcome is ImportOutcome.PRESENT
+    with Captures(stored.database_url) as captures:
+        assert [bool(each.buckets) for each in captures.complete("old")] == [True]
+
+
+@pytest.mark.parametrize("case", ["copied", "linked", "recompressed", "converted"])
+def test_imports_of_one_file_at_once_take_it_once(home: Path, tmp_path: Path, case: str) -> None:
+    settings = load({"home": str(home)}, environment={})
+    source = _foreign(
+        tmp_path / "other.warc.gz", "http://a.example/", "http://b.example/", packed=case != "recompressed"
+    )
+    if case == "recompressed":
+        source.write_bytes(gzip.compress(source.read_bytes()))
+    elif case == "converted":
+        source.write_bytes(source.read_bytes()[:-30])
+    copy = shutil.copy(source, tmp_path / "under another name.warc.gz")
+    with Captures(settings.database_url) as captures:
+        late = Importer(settings, "old", captures, Choices(by_reference=case == "linked"))
+        first = _taken(settings, source, by_reference=case == "linked")
+        for path in (source, Path(copy)):
+            done = late.take(find([path])[0])
+            assert (done.outcome, done.name) == (ImportOutcome.PRESENT, first.name)
+    assert os.listdir(settings.archive_dir("old")) == [first.name]
+
+
+def test_an_import_waits_for_another_one_that_gives_a_file_its_name(home: Path, tmp_path: Path) -> None:
+    settings = load({"home": str(home)}, environment={})
+    source = _foreign(tmp_path / "other.warc.gz", "http://a.example/")
+    command = [sys.executable, "-m", "admin.cli", "collection", "import", "old", str(source), "--json"]
+    begun: list[subprocess.Popen[str]] = []
+
+    def named(draft: Path, path: Path) -> None:
+        begun.append(subprocess.Popen([*command, "--home", str(home)], stdout=subprocess.PIPE, cwd=ROOT, text=True))
+        drafts = settings.archive_dir("old")
+        until(lambda: len(list(drafts.glob(".import-*"))) == 2 or begun[0].poll() is not None, what="its copy")
+        rename_new(draft, path)
+
+    with (
+        Captures(settings.database_url) as captures,
+        patch("admin.collections.transfer.importing.rename_new", named),
+    ):
+        done = Importer(settings, "old", captures, Choices()).take(find([source])[0])
+    said, _ = begun[0].communicate(timeout=100)
+    assert done.outcome is ImportOutcome.IMPORTED
+    assert json.loads(said.splitlines()[0])["outcome"] == "present"
+    assert os.listdir(settings.archive_dir("old")) == ["other.warc.gz"]
+
+
+class _Killed(Exception):
+    """The process ends here."""
+
+
+def test_a_file_that_is_to_become_known_to_dedup_keeps_its_captures_when_the_import_is_killed(
+    home: Path, tmp_path: Path
+) -> None:
+    settings = load({"home": str(home)}, environment={})
+    source = _foreign(tmp_path / "other.warc.gz", "http://a.example/")
+    _taken(settings, source, dedup=False)
+
+    def killed(*_: object) -> None:
+        raise _Killed
+
+    with patch("admin.collections.transfer.importing.replace_durably", killed), pytest.raises(_Killed):
+        _taken(settings, source)
+    with Captures(settings.database_url) as captures:
+        Sidecars(home, captures).reconcile("old")
+        assert captures.count("old") == 1
+    assert _taken(settings, source).outcome is ImportOutcome.PRESENT
+    with Captures(settings.database_url) as captures:
+        assert [bool(each.buckets) for each in captures.complete("old")] == [True]
+
+
+def test_lines_that_dedup_now_knows_replace_those_that_another_indexer_reads(home: Path, tmp_path: Path) -> None:
+    settings = load({"home": str(home)}, environment={})
+    source = _foreign(tmp_path / "other.warc.gz", "http://a.example/")
+    _taken(settings, source, dedup=False)
+
+    def replaced(draft: Path, path: Path) -> None:
+        with Captures(settings.database_url) as captures:
+            Sidecars(home, captures).reconcile("old")
+        replace_durably(draft, path)
+
+    with patch("admin.collections.transfer.importing.replace_durably", replaced):
+        _taken(settings, source)
+    with Captures(settings.database_url) as captures:
+        assert [bool(each.buckets) for each in captures.complete("old")] == [True]
 
 
 def test_no_file_is_imported_into_a_partly_deleted_collection(home: Path, tmp_path: Path) -> None:

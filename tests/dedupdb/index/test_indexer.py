@@ -26,7 +26,7 @@ from archive.settings.load import Settings
 from archive.warc import cdxj
 from archive.warc.writing.writer import WarcWriter
 from dedupdb.captures import query as queries
-from dedupdb.captures.capture_index import Captures
+from dedupdb.captures.capture_index import Captures, SourcePosition
 from dedupdb.captures.stream import FIELD, STREAM
 from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
 from dedupdb.claims.dedup_rules import DedupRules
@@ -137,6 +137,39 @@ def test_an_index_rebuilt_from_the_files_alone_equals_the_live_one(
         sidecar.unlink()
     assert indexer.reindex("news") == len(crawl)
     assert everything(captures) == live == in_order(crawl)
+
+
+class IndexWithReader(Captures):
+    """Another indexer saw the rows before their removal, and stores the positions of their sidecars after it."""
+
+    def drop(self, collection: str, sources: str) -> int:
+        marks = self.positions(sources)
+        dropped = super().drop(collection, sources)
+        self._store(marks)
+        return dropped
+
+    def drop_file(self, collection: str, filename: str, position: str) -> int:
+        marks = self.positions(position)
+        dropped = super().drop_file(collection, filename, position)
+        self._store(marks)
+        return dropped
+
+    def _store(self, marks: dict[str, str]) -> None:
+        for source, mark in marks.items():
+            self.add((), position=SourcePosition(source, mark))
+
+
+@pytest.mark.parametrize("own_home", ["", "here"])
+def test_a_rebuilt_index_is_whole_beside_another_indexer(
+    settings: Settings, home: Path, server: RedisServer, own_home: str
+) -> None:
+    crawl = a_crawl(settings)
+    with (
+        IndexWithReader(settings.database_url) as captures,
+        Indexer(server.url, captures, home, own_home=own_home) as indexer,
+    ):
+        indexer.reconcile()
+        assert indexer.reindex("news") == len(crawl)
 
 
 def test_a_damaged_file_without_sidecar_keeps_nothing_from_being_rebuilt(
