@@ -29,6 +29,8 @@ MAX_BODY: Final = 65_536
 """Largest number of bytes of a request's body that an engine reports."""
 MAX_LISTED_TEXT: Final = 16_000_000
 """Largest number of characters of URLs, headers and bodies in the list of a page's requests."""
+DOCUMENTS: Final = frozenset(("document", "popup"))
+"""Kinds of requests for documents: those of the page's frames, and those in windows that the page opened."""
 MAX_INITIATOR: Final = 500
 """Largest number of characters of the name of what made a page send a request."""
 _POLLING: Final = frozenset(("fetch", "xhr", "script"))
@@ -70,7 +72,9 @@ class BrowserRequest:
     url: str
     method: str
     kind: str
-    """The browser's word for the destination in lower case, such as document, image, fetch."""
+    """The browser's word for the destination in lower case, such as document, image, fetch.
+
+    A document in a window that the page opened is a popup."""
     is_main: bool = False
     """True if the request is a navigation of the window's main frame."""
     is_awaited: bool = True

@@ -194,8 +194,9 @@ class Ghost:
             if page_visit.is_logged_out and trouble is None and self._renews(control, order.url, profile):
                 trouble = FleetUnavailable("login-renewed", may_be_the_page=True)
             with times.measure("link-search"):
-                fetched = page_outcome.fetched_urls(order.url, page_visit.asked)
-                found = page_outcome.found_links(order.url, page_visit.snapshot, fetched)
+                snapshot = page_visit.snapshot
+                fetched = page_outcome.fetched_urls(order.url, page_visit.asked, snapshot.unsearched_frames)
+                found = page_outcome.found_links(order.url, snapshot, fetched)
             if page_visit.snapshot.is_page and trouble is None:
                 with times.measure("flaws"):
                     page_visit = replace(page_visit, flaws=_flaws(page_visit, profile))

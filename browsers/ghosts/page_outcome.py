@@ -14,6 +14,7 @@ from browsers.ghosts.page_records import PageVisit
 from browsers.links import html
 from browsers.links.collector import LinkCollector
 from browsers.links.documents import media_type
+from browsers.links.headers import REDIRECTS
 from browsers.page_quality.missing_page import look_of
 from browsers.proxying import outcomes
 from browsers.proxying.control_client import SessionCounts
@@ -60,6 +61,8 @@ def found_links(url: str, snapshot: PageSnapshot, fetched: frozenset[str] = froz
     for link in embedded.links:
         if link.hop != "E" or link.url not in fetched:
             found.add(link.url, link.hop, link.context)
+    for address in snapshot.unsearched_frames:
+        found.add(address, "E", "iframe/@src")
     found.dropped += embedded.dropped
     return found
 
@@ -69,22 +72,32 @@ def links_out(links: Iterable[FoundLink]) -> Iterator[str]:
     return (link.url for link in links if link.hop == "L" and link.context in _FOLLOWED)
 
 
-def fetched_urls(url: str, asked: Mapping[str, PageRequest]) -> frozenset[str]:
-    """Return the other URLs that this visit captured whole, in canonical form.
+def fetched_urls(url: str, asked: Mapping[str, PageRequest], unsearched: Iterable[str] = ()) -> frozenset[str]:
+    """Return the other URLs that this visit captured whole, in canonical form, without those of `unsearched` frames.
 
-    A document that a script or a prefetch requested is not included: the browser did not show it, so that it was not
-    searched for links. A document in place of a picture or another part, as with an error, is included.
+    A document that a script or a prefetch requested, or that another window showed, is not included, since it was not
+    searched for links. Neither is a redirect to one. A document in place of a picture or another part, as with an
+    error, is included.
     """
-    found = set()
-    for address, answer in asked.items():
-        is_unread = answer.kind not in _READ and answer.mime in html.TYPES - {"image/svg+xml"}
-        if answer.is_whole and not is_unread:
-            try:
-                found.add(canonical(address))
-            except UrlError:
-                continue  # the browser accepts a URL that our parser refuses; it is archived nevertheless
-    found.discard(url)
-    return frozenset(found)
+    found = _canonical(
+        address
+        for address, answer in asked.items()
+        if answer.is_whole and (answer.kind in _READ or not _leads_on(answer))
+    )
+    return frozenset(found).difference(_canonical(unsearched), [url])
+
+
+def _leads_on(answer: PageRequest) -> bool:
+    """Return whether the answer may lead to links that the browser does not report."""
+    return answer.mime in html.TYPES - {"image/svg+xml"} or answer.status in REDIRECTS
+
+
+def _canonical(addresses: Iterable[str]) -> Iterator[str]:
+    for address in addresses:
+        try:
+            yield canonical(address)
+        except UrlError:
+            continue  # the browser accepts a URL that our parser refuses; it is archived nevertheless
 
 
 def visit_of(
@@ -113,7 +126,7 @@ def visit_of(
         code, reason = failure
         return Visit(code, duration_ms, size, annotations=notes, error=reason, look=look)
     status, headers = _answer(page_visit)
-    fetched = fetched_urls(page_visit.order.url, page_visit.asked)
+    fetched = fetched_urls(page_visit.order.url, page_visit.asked, snapshot.unsearched_frames)
     return Visit(
         code=status,
         duration_ms=duration_ms,
@@ -123,6 +136,7 @@ def visit_of(
         annotations=(
             *notes,
             *found.annotations,
+            *((f"frames-unsearched:{len(snapshot.unsearched_frames)}",) if snapshot.unsearched_frames else ()),
             *(("not-rendered",) if snapshot.failure else ()),
             *(flaw.annotation for flaw in page_visit.flaws),
         ),

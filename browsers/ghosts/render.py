@@ -6,6 +6,7 @@ Each step is bounded and may fail alone: a page whose screenshot fails still giv
 from __future__ import annotations
 
 from asyncio import sleep, timeout
+from contextlib import suppress
 from typing import Final
 
 from browsers.engines.interface import Area, BrowserWindow, EngineError
@@ -182,12 +183,21 @@ async def page_title(window: BrowserWindow) -> str:
     return str(await window.main_frame.evaluate(_TITLE_SCRIPT, MAX_TITLE))
 
 
-async def collect_links(window: BrowserWindow, found: list[tuple[str, str]]) -> None:
-    """Add (absolute URL, context) of each link in the final DOM of every frame, shadow roots included."""
-    for frame in window.frames[:MAX_FRAMES]:
+async def collect_links(window: BrowserWindow, found: list[tuple[str, str]], unsearched: list[str]) -> None:
+    """Add (absolute URL, context) of each link in the final DOM of every frame, shadow roots included.
+
+    `unsearched` gets the URLs of frames that were not searched. A frame without a document, as one of a `mailto:`, is
+    left out.
+    """
+    frames = window.frames
+    unsearched += [frame.url for frame in frames if not frame.is_main and frame.url.startswith("http")]
+    for frame in frames[:MAX_FRAMES]:
+        address = frame.url
         try:
             async with timeout(_FRAME_SECONDS):
                 pairs = await frame.evaluate(_LINKS_SCRIPT, [MAX_LINKS, _MAX_ADDRESSES])
         except (EngineError, TimeoutError):
-            continue  # the frame went away, or it never had a document, as one of a `mailto:`
+            continue
         found += [(str(url), str(context)) for url, context in pairs]
+        with suppress(ValueError):
+            unsearched.remove(address)

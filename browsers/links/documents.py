@@ -46,8 +46,12 @@ class Links:
 
 
 def media_type(content_type: str) -> str:
-    """Return the type without parameters, in lower case: `Text/HTML; charset=x` is `text/html`."""
-    return content_type.partition(";")[0].strip().lower()
+    """Return the type without parameters, in lower case: `Text/HTML; charset=x` is `text/html`.
+
+    The last type of a repeated Content-Type counts (Fetch Standard, "extract a MIME type").
+    """
+    named = [part.partition(";")[0].strip().lower() for part in content_type.split(",")]
+    return next((name for name in reversed(named) if "/" in name and '"' not in name and name != "*/*"), named[0])
 
 
 def may_have_links(url: str, response: Mapping[str, str], hop_path: str = "", *, guesses: bool = True) -> bool:

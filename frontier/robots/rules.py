@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Final, Literal
 from urllib.parse import urljoin
 
@@ -37,6 +36,10 @@ type RobotsVerdict = Literal["rules", "open", "unreachable"]
 
 _COMPATIBLE: Final = re.compile(r"compatible;\s*([A-Za-z][A-Za-z_-]*)", re.IGNORECASE)
 _PRODUCT: Final = re.compile(r"[A-Za-z][A-Za-z_-]*")
+_AGENT_LINE: Final = re.compile(r"\s*user(?:-|\s*)agent(?:\s*:|\s)\s*", re.IGNORECASE)
+_EVERY_AGENT: Final = re.compile(r"\*(?![^\s#])")
+_OTHER_AGENT: Final = "0"
+"""A name that no product token has."""
 
 
 def robots_url(url: str) -> str:
@@ -57,6 +60,8 @@ class Robots:
 
     status: int
     body: bytes = b""
+    _parsed: dict[str, Protego] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The rules by the product token of the robot."""
 
     @property
     def verdict(self) -> RobotsVerdict:
@@ -71,16 +76,16 @@ class Robots:
         """Return whether this agent (a User-Agent or its product token) may fetch a URL of the site."""
         if self.verdict != "rules":
             return self.verdict == "open"
-        return self._rules.can_fetch(url, product_token(agent))
+        return self._rules_for(agent).can_fetch(url, product_token(agent))
 
     def crawl_delay(self, agent: str) -> float | None:
         """Return the seconds between visits that the site asks of this agent, at most a day, or None."""
-        asked = self._rules.crawl_delay(product_token(agent)) if self.verdict == "rules" else None
+        asked = self._rules_for(agent).crawl_delay(product_token(agent)) if self.verdict == "rules" else None
         return None if asked is None else min(asked, LONGEST_CRAWL_DELAY)
 
     def sitemaps(self, url: str) -> tuple[str, ...]:
         """Return the absolute URLs of the first thousand sitemaps. `url` is the URL of the robots.txt."""
-        found = list(self._rules.sitemaps)[:_MAX_SITEMAPS] if self.verdict == "rules" else []
+        found = list(self._rules_for("").sitemaps)[:_MAX_SITEMAPS] if self.verdict == "rules" else []
         return tuple(dict.fromkeys(filter(None, (_joined(url, link) for link in found))))
 
     def believed_seconds(self, robots_seconds: float) -> float:
@@ -89,9 +94,28 @@ class Robots:
             return robots_seconds
         return min(UNREACHABLE_SECONDS if self.status > 0 else UNANSWERED_SECONDS, robots_seconds)
 
-    @cached_property
-    def _rules(self) -> Protego:
-        return Protego.parse(_text(self.body))
+    def _rules_for(self, agent: str) -> Protego:
+        token = product_token(agent)
+        if token not in self._parsed:
+            lines = (_with_token(line, token) for line in _text(self.body).splitlines())
+            self._parsed[token] = Protego.parse("\n".join(lines))
+        return self._parsed[token]
+
+
+def _with_token(line: str, token: str) -> str:
+    """Return a line of robots.txt. One that begins a group names `*`, this product token, or no robot.
+
+    Product tokens are compared (RFC 9309 section 2.2.1), and Protego looks for the whole text. Protego also copies each
+    rule for every other robot that its group names.
+    """
+    match = _AGENT_LINE.match(line)
+    if match is None:
+        return line
+    named = line[match.end() :]
+    product = _PRODUCT.search(named.partition("#")[0])
+    is_ours = product is not None and product[0].lower() == token.lower()
+    name = "*" if _EVERY_AGENT.match(named) else token if is_ours else _OTHER_AGENT
+    return f"User-agent: {name}"
 
 
 def _joined(url: str, link: str) -> str | None:

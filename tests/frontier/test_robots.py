@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 
 from frontier.robots.rules import MAX_BYTES, UNANSWERED_SECONDS, UNREACHABLE_SECONDS, Robots, product_token, robots_url
@@ -47,6 +49,42 @@ def test_a_group_of_our_own_replaces_the_common_one() -> None:
 def test_another_robot_s_group_is_not_ours() -> None:
     robots = rules("User-agent: fleet\nDisallow: /\nUser-agent: Mozilla\nDisallow: /\n")
     assert robots.allows(SITE + "/", AGENT)
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "is_bound"),
+    [
+        ("bl.uk_lddc_bot/3.4.0", "bl.uk_lddc_bot", True),
+        ("bl.uk_lddc_bot/3.4.0", "BL", True),
+        (AGENT, "GhostFleet/0.1", True),
+        (AGENT, "ghostfleet2", True),
+        (AGENT, "ghostfleet*", True),
+        (AGENT, "*", True),
+        (AGENT, "* all", True),
+        (AGENT, "ghost", False),
+        (AGENT, "ghostfleet-images", False),
+        (AGENT, "other # ghostfleet", False),
+        (AGENT, "2", False),
+        ("archive-bot/1.0", "archive", False),
+        ("archive-bot/1.0", "bot", False),
+        ("", "2", False),
+    ],
+)
+@pytest.mark.parametrize("field", ["User-agent:", " USER AGENT : ", "useragent "])
+def test_product_tokens_are_compared(field: str, agent: str, name: str, is_bound: bool) -> None:
+    """Section 2.2.1 of RFC 9309."""
+    assert rules(f"{field}{name}\nDisallow: /\n").allows(SITE + "/", agent) is not is_bound
+
+
+def test_many_robots_and_many_rules_are_not_multiplied() -> None:
+    """A copy of each rule for each robot would take 70 megabytes here, and gigabytes in a file of 500 KiB."""
+    robots = rules("".join(f"User-agent:{number}\n" for number in range(1000)) + "Allow:/a\n" * 1000)
+    tracemalloc.start()
+    try:
+        assert robots.allows(SITE + "/", AGENT)
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Final
 
 from playwright.async_api import Error, Request, Response
 
-from browsers.engines.traffic import MAX_BODY, BrowserRequest, Traffic
+from browsers.engines.traffic import DOCUMENTS, MAX_BODY, BrowserRequest, Traffic
 
 _UNAWAITED: Final = frozenset(("ping", "beacon", "cspviolationreport", "prefetch", "eventsource", "websocket"))
 """Kinds whose end a browser does not report in all cases, or that stay open on purpose."""
@@ -30,6 +30,8 @@ class PlaywrightRequests:
         if not request.url.startswith("http"):
             return
         kind = request.resource_type
+        if not is_main_page and kind == "document":
+            kind = "popup"
         is_main = False
         if is_main_page and request.is_navigation_request():
             with suppress(Error):
@@ -80,7 +82,7 @@ class PlaywrightRequests:
         """End the requests of frames that have gone, since no event of them will come."""
         for request in [each for each in self._asked if _is_gone(each)]:
             key, asked = self._asked.pop(request)
-            if asked.kind == "document":
+            if asked.kind in DOCUMENTS:
                 self._traffic.release(key)
             else:
                 self._traffic.failed(key, asked, _ABORTED)

@@ -292,7 +292,10 @@ async def test_windows_that_a_page_opens_load_and_are_closed(opener: Opener, ori
         await eventually(lambda: {f"/picture{number}" for number in range(3)} <= {seen.path for seen in origin.visits})
         assert await window.traffic.settled(0.1, 30)
         assert sorted(window.popups) == [origin.url(f"/pop{number}") for number in range(3)]
-        assert {origin.url(f"/picture{number}") for number in range(3)} <= set(window.traffic.asked)
+        asked = window.traffic.asked
+        assert {asked[origin.url(f"/pop{number}")].kind for number in range(3)} == {"popup"}
+        assert {asked[origin.url(f"/picture{number}")].kind for number in range(3)} == {"image"}
+        assert asked[origin.url("/")].kind == "document"
         assert len(window.frames) == 1
         async with asyncio.timeout(30):
             while await open_pages(opener.engine) != 1:
@@ -316,6 +319,15 @@ async def test_windows_may_open_windows_down_to_a_depth(opener: Opener, origin: 
         if isinstance(opener.engine, ChromiumEngine):
             targets = await opener.engine.root.send("Target.getTargets")
             assert len([target for target in targets["targetInfos"] if target["type"] == "page"]) == 1
+
+
+async def test_a_command_to_a_session_that_chromium_has_ended_finds_the_page_lost(opener: Opener) -> None:
+    if not isinstance(opener.engine, ChromiumEngine):
+        pytest.skip("this is about Chromium's protocol")
+    session = opener.engine.adopt("unknown", "page")
+    with pytest.raises(EngineLost, match="id not found"):
+        await session.send("Page.enable")
+    opener.engine.forget("unknown")
 
 
 async def test_a_window_is_the_device_that_was_asked_for(opener: Opener, origin: RawOrigin) -> None:

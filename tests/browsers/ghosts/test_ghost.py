@@ -30,6 +30,7 @@ from browsers.engines.choice import ProxyTrust
 from browsers.engines.chromium.trust import spki_hash
 from browsers.engines.interface import BrowserMissing
 from browsers.ghosts.ghost import Ghost
+from browsers.ghosts.render import MAX_FRAMES
 from browsers.visit import FleetUnavailable, GhostTrouble, Visit
 from frontier.definition.scope import MAX_CHAIN
 
@@ -489,6 +490,39 @@ def test_pages_that_misbehave_are_visited_all_the_same(
 
     for script, visit in zip(scripts, visits, strict=True):
         assert (visit.code, urls(visit)) == (200, [origin.url("/x")]), script
+
+
+def test_frames_that_are_too_many_to_be_searched_are_counted_and_still_to_be_visited(
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
+) -> None:
+    frames = [origin.url(f"/frame{number}") for number in range(MAX_FRAMES + 2)]
+    for frame in frames:
+        origin.script(frame.removeprefix(origin.url("")), page(f"<a href={frame}/link>x</a>"))
+    origin.script("/", page("".join(f"<iframe src={frame} width=9 height=9></iframe>" for frame in frames)))
+
+    visit = ghost.visit(fleet.order(origin.url("/")))
+
+    unsearched = {frame for frame in frames if f"{frame}/link" not in urls(visit)}
+    assert len(unsearched) == 3
+    assert "frames-unsearched:3" in visit.annotations
+    assert set(frames) - set(visit.fetched) == unsearched
+    assert {link.url for link in visit.links if link.hop == "E"} == unsearched
+
+
+def test_a_page_in_a_window_that_a_page_opened_is_still_to_be_visited(
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
+) -> None:
+    origin.script("/", page("<a href=/popup>x</a><iframe src=/frame></iframe><script>open('/popup')</script>"))
+    origin.script("/popup", page("<a href=/on>x</a><iframe src=/inner></iframe><img src=/picture>"))
+    for path in ("/frame", "/inner"):
+        origin.script(path, page("x"))
+    origin.script("/picture", document(b"x", "image/png"))
+
+    visit = ghost.visit(fleet.order(origin.url("/")))
+
+    assert "/inner" in {seen.path for seen in origin.visits}
+    fetched = {path for path in ("/frame", "/popup", "/inner", "/picture") if origin.url(path) in visit.fetched}
+    assert fetched == {"/frame", "/picture"}
 
 
 def test_a_step_that_a_page_breaks_is_named_and_the_others_are_taken(

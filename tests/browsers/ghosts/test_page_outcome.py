@@ -131,10 +131,29 @@ def test_a_page_that_a_script_or_a_prefetch_asked_for_is_still_to_be_visited() -
     """T4: such a page counted as visited though nobody had looked for links in it."""
     asked = {
         "http://site.test/next": PageRequest(200, "text/html", "fetch", is_whole=True),
+        "http://site.test/popup": PageRequest(200, "text/html", "popup", is_whole=True),
+        "http://site.test/to-popup": PageRequest(302, "", "popup", is_whole=True),
         "http://site.test/frame": PageRequest(200, "text/html", "document", is_whole=True),
         "http://site.test/i.svg": PageRequest(200, "image/svg+xml", "image", is_whole=True),
     }
     assert fetched_urls(URL, asked) == {"http://site.test/frame", "http://site.test/i.svg"}
+
+
+def test_a_frame_that_was_not_searched_is_still_to_be_visited() -> None:
+    snapshot = PageSnapshot(
+        main=MainAnswer(URL, 200, HTML),
+        dom="<iframe src=/frame></iframe><iframe src=/slow></iframe>",
+        unsearched_frames=["http://SITE.test/slow#x", "http://site.test/inner", "http://site.test:0/"],
+    )
+    document = PageRequest(200, "text/html", "document", is_whole=True)
+
+    visit = verdict(snapshot, SessionCounts(), frame=document, slow=document, inner=document)
+
+    assert (visit.fetched, visit.annotations) == (("http://site.test/frame",), ("frames-unsearched:3",))
+    assert found_links(URL, snapshot, frozenset(visit.fetched)).links == (
+        FoundLink("http://site.test/slow", "E", "iframe/@src"),
+        FoundLink("http://site.test/inner", "E", "iframe/@src"),
+    )
 
 
 def test_links_of_the_frames_come_first_and_fetched_embeds_are_left_out() -> None:

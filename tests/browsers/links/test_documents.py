@@ -520,6 +520,32 @@ def test_media_type_is_bare_and_lower_case() -> None:
     assert media_type(" Text/HTML ; charset=utf-8") == "text/html"
 
 
+@pytest.mark.parametrize(
+    ("content_type", "expected"),
+    [
+        ("text/html, text/html", "text/html"),
+        ("text/html; charset=utf-8, text/html", "text/html"),
+        ("text/plain, text/html; charset=utf-8", "text/html"),
+        ("text/html, */*", "text/html"),
+        ("text/html,", "text/html"),
+        ("text/html, gzip", "text/html"),
+        ('multipart/related; boundary="a,b/c"', "multipart/related"),
+        ("*/*", "*/*"),
+        ("html", "html"),
+    ],
+)
+def test_the_last_type_of_a_repeated_content_type_counts(content_type: str, expected: str) -> None:
+    """These are the rules of the Fetch Standard."""
+    assert media_type(content_type) == expected
+
+
+def test_a_page_with_a_repeated_content_type_is_searched_in_its_encoding() -> None:
+    body = "<a href='/?ж'>".encode("koi8-r")
+    assert found(body, {"content-type": "text/html, text/html; charset=koi8-r"}) == [
+        ("http://site.test/?%D6", "L", "a/@href")
+    ]
+
+
 KINDS = ("text/html", "text/css", "application/xml", "text/plain", "", "x", "application/json", "text/javascript")
 KINDS += ("application/ld+json", "application/dash+xml", "application/pdf")
 

@@ -30,7 +30,7 @@ _GONE: Final = (
     "uniqueContextId not found",
 )
 """Beginnings of error messages about a document or a frame that has gone."""
-_LOST: Final = ("DevToolsSession with given id not found", "Target crashed", "Target closed", "Not attached")
+_LOST: Final = ("Session with given id not found", "Target crashed", "Target closed", "Not attached")
 
 
 class Wire(Protocol):

@@ -56,11 +56,11 @@ class RequestEvents:
         self._xml: dict[str, None] = {}
         """Ids of XML documents that have ended once, the oldest first."""
 
-    def handle(self, session: DevToolsSession, method: str, params: Mapping[str, Any], *, is_awaited: bool) -> None:
-        """Take an event of the domain Network."""
+    def handle(self, session: DevToolsSession, method: str, params: Mapping[str, Any], *, is_popup: bool) -> None:
+        """Take an event of the domain Network. `is_popup` says whether a window that the page opened sent it."""
         match method:
             case "Network.requestWillBeSent":
-                self._sent(session, params, is_awaited=is_awaited)
+                self._sent(session, params, is_popup=is_popup)
             case "Network.responseReceived":
                 if asked := self._asked.get(params["requestId"]):
                     self._answered(asked, params["response"])
@@ -117,7 +117,7 @@ class RequestEvents:
             if asked.loader == loader and asked.request.kind == "stylesheet":
                 self._traffic.release(asked.key)
 
-    def _sent(self, session: DevToolsSession, params: Mapping[str, Any], *, is_awaited: bool) -> None:
+    def _sent(self, session: DevToolsSession, params: Mapping[str, Any], *, is_popup: bool) -> None:
         request_id, told = params["requestId"], params["request"]
         before = self._asked.pop(request_id, None)
         if before is not None:
@@ -129,6 +129,8 @@ class RequestEvents:
         if not told["url"].startswith("http"):
             return
         kind = params.get("type", "Other").lower()
+        if is_popup and kind == "document":
+            kind = "popup"
         loader, frame = params.get("loaderId", ""), params.get("frameId", "")
         self._number += 1
         is_gone = frame in self._gone or loader in self._gone
@@ -139,7 +141,7 @@ class RequestEvents:
                 method=told["method"],
                 kind=kind,
                 is_main=kind == "document" and frame == self.main_frame and request_id == loader,
-                is_awaited=is_awaited and not is_gone and kind not in _UNAWAITED,
+                is_awaited=not is_popup and not is_gone and kind not in _UNAWAITED,
                 headers=_lower(told["headers"]),
                 body=told["postData"][:MAX_BODY] if "postData" in told else None,
                 initiator=initiator_of(params.get("initiator", {}), params.get("documentURL", "")),

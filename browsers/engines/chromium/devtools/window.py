@@ -35,7 +35,7 @@ from browsers.engines.interface import (
     WindowOptions,
     World,
 )
-from browsers.engines.traffic import MAX_BODY, Traffic
+from browsers.engines.traffic import DOCUMENTS, MAX_BODY, Traffic
 from browsers.engines.waits import Chores, next_of
 
 _NET_ERROR: Final = re.compile(r"net::(ERR_[A-Z0-9_]+)")
@@ -278,8 +278,8 @@ class ChromiumWindow:
 
     def _on_event(self, session: DevToolsSession, method: str, params: Mapping[str, Any]) -> None:
         if method.startswith("Network."):
-            is_awaited = session.kind != "page" or session is self._page
-            self._requests.handle(session, method, params, is_awaited=is_awaited)
+            is_popup = session.kind == "page" and session is not self._page
+            self._requests.handle(session, method, params, is_popup=is_popup)
             return
         if method.startswith("Fetch."):
             if self._fresh_document.is_awaited and session is self._page:
@@ -450,7 +450,7 @@ class ChromiumWindow:
         exchanges = self.traffic.exchanges
         if self._has_unseen_popups or len(exchanges) < self.traffic.requests:
             return None
-        found = frozenset(_origin(each.request.url) for each in exchanges if each.request.kind == "document")
+        found = frozenset(_origin(each.request.url) for each in exchanges if each.request.kind in DOCUMENTS)
         return found if len(found) <= _MOST_ORIGINS else None
 
     @property

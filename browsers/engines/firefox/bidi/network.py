@@ -59,11 +59,11 @@ class BidiRequests:
         self._main_frame = main_frame
         self._asked: dict[str, _Asked] = {}
 
-    def handle(self, method: str, params: Mapping[str, Any]) -> None:
-        """Take an event of the module network."""
+    def handle(self, method: str, params: Mapping[str, Any], *, is_popup: bool) -> None:
+        """Take an event of the module network. `is_popup` says whether it is of a window that the page opened."""
         key = f"{params['request']['request']} {params['redirectCount']}"
         if method == "network.beforeRequestSent":
-            self._sent(key, params)
+            self._sent(key, params, is_popup=is_popup)
             return
         asked = self._asked.get(key)
         if asked is None:
@@ -97,12 +97,14 @@ class BidiRequests:
             del self._asked[key]
             self._traffic.failed(asked.key, asked.request, "ERR_ABORTED")
 
-    def _sent(self, key: str, params: Mapping[str, Any]) -> None:
+    def _sent(self, key: str, params: Mapping[str, Any], *, is_popup: bool) -> None:
         told = params["request"]
         if not told["url"].startswith("http") or key in self._asked:
             return
         headers = _headers(told)
         kind = _kind(told, headers)
+        if is_popup and kind == "document":
+            kind = "popup"
         is_main = params["context"] == self._main_frame and kind == "document" and params["navigation"] is not None
         request = BrowserRequest(
             url=told["url"],

@@ -160,7 +160,8 @@ class FirefoxWindow:
             )
             return
         if method.startswith("network."):
-            self._requests.handle(method, params)
+            is_popup = params["context"] in self._popup_loads or params["context"] in self._inside_popups
+            self._requests.handle(method, params, is_popup=is_popup)
             if params.get("isBlocked") and method == "network.beforeRequestSent":
                 self._http_login.go_on(self._host.root, params)
             return

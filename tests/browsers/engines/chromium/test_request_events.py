@@ -66,7 +66,7 @@ class Account:
 
     def _tell(self, name: str, request: str, **params: Any) -> None:
         told = {"requestId": request, "request": {"url": f"{URL}{request}", "method": "GET", "headers": {}}, **params}
-        self.requests.handle(self.page, f"Network.{name}", told, is_awaited=True)
+        self.requests.handle(self.page, f"Network.{name}", told, is_popup=False)
 
 
 @pytest.fixture

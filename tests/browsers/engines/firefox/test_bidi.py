@@ -85,7 +85,9 @@ def request(url: str, *, count: int = 0, headers: dict[str, str] | None = None, 
 def test_requests_have_the_kinds_of_all_engines(facts: dict[str, Any], kind: str) -> None:
     traffic = Traffic()
 
-    BidiRequests(traffic, "main").handle("network.beforeRequestSent", request("http://a.test/", **facts))
+    BidiRequests(traffic, "main").handle(
+        "network.beforeRequestSent", request("http://a.test/", **facts), is_popup=False
+    )
 
     assert [listed.request.kind for listed in traffic.exchanges] == [kind]
 
@@ -96,10 +98,10 @@ def test_a_redirect_is_a_request_of_its_own_and_a_lost_frame_ends_its_requests()
     response = {"response": {"status": 302, "headers": [{"name": "Location", "value": {"value": "/2"}}]}}
 
     first = request("http://a.test/1", destination="document") | {"navigation": "n"}
-    events.handle("network.beforeRequestSent", first)
-    events.handle("network.responseStarted", first | response)
-    events.handle("network.responseCompleted", first | response)
-    events.handle("network.beforeRequestSent", request("http://a.test/2", count=1))
+    events.handle("network.beforeRequestSent", first, is_popup=False)
+    events.handle("network.responseStarted", first | response, is_popup=False)
+    events.handle("network.responseCompleted", first | response, is_popup=False)
+    events.handle("network.beforeRequestSent", request("http://a.test/2", count=1), is_popup=False)
     events.frames_ended(["main"])
 
     assert [(each.request.url, each.status, each.error) for each in traffic.exchanges] == [
@@ -113,7 +115,7 @@ def test_an_object_that_becomes_a_frame_ends_its_request_when_the_frame_has_load
     traffic = Traffic()
     events = BidiRequests(traffic, "main")
 
-    events.handle("network.beforeRequestSent", request("http://a.test/data", destination="object"))
+    events.handle("network.beforeRequestSent", request("http://a.test/data", destination="object"), is_popup=False)
     events.frame_loaded("http://a.test/other")
     assert traffic.exchanges[0].ended is None
     events.frame_loaded("http://a.test/data#part")
