@@ -100,6 +100,15 @@ def host_of(url: str) -> str:
     return authority.removesuffix(f":{DEFAULT_PORTS.get(scheme, 0)}")
 
 
+def named_host(text: str) -> str:
+    """Return the host that a person named, also by a URL, as `host_of` returns the host of a URL. Raises UrlError."""
+    bare = text.strip()
+    if "://" in bare:
+        return host_of(canonical(bare))
+    scheme = "https" if bare.endswith(f":{DEFAULT_PORTS['https']}") else "http"
+    return host_of(canonical(f"{scheme}://{bare}/"))
+
+
 @lru_cache(maxsize=8192)
 def ascii_host(host: str) -> str:
     """Return a host name in the form DNS and URLs use: lower case, IDNA (UTS 46), IP addresses in their one form.

@@ -460,7 +460,7 @@ class Frontier(LeaseQueue):
         """
         try:
             regex.compile(pattern)
-        except regex.error as error:
+        except (regex.error, RecursionError, OverflowError) as error:
             raise JobError(f"{pattern[:200]!r} is no regular expression: {error}") from error
         self._store.run("scope", f"{_REJECT}{pattern}")
         logger.info("job %s: URLs with %s are rejected from now on", self.job.name, pattern)

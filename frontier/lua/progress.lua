@@ -14,7 +14,7 @@ for _, name in ipairs({ 'ready', 'retry', 'groupready' }) do
   local first = call('ZRANGE', own[name], 0, 0, 'WITHSCORES')
   if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
 end
-local state = call('HMGET', own.state, 'paused', 'stopped', 'held', 'paused_at', 'held_at')
+local state = call('HMGET', own.state, 'paused', 'stopped', 'held', 'paused_at', 'held_at', 'revisit')
 local since = tonumber(state[1] and state[4] or state[3] and state[5] or NOW)
 local after = '(' .. string.format('%.0f', NOW)
 
@@ -44,7 +44,8 @@ end
 
 local groups = call('ZRANGE', own.groupready, 0, most - 1, 'WITHSCORES')
 for at = 2, #groups, 2 do groups[at] = math.max(tonumber(groups[at]) - NOW, 0) end
-local first_due = call('ZRANGE', own.due, 0, 0, 'WITHSCORES')[2]
+local is_continuous = state[6] -- else URLs of an earlier attempt that are due some time are not visited
+local first_due = is_continuous and call('ZRANGE', own.due, 0, 0, 'WITHSCORES')[2]
 first_due = first_due and math.max(tonumber(first_due) + due_shift(own) - NOW, 0) or -1
 if first_due >= 0 then next_due = math.min(next_due or math.huge, NOW + first_due) end
 local parked = call('ZCARD', own.parked)
@@ -75,7 +76,7 @@ return {
   NOW - since,
   call('LLEN', own.added),
   groups,
-  call('ZCARD', own.due),
+  is_continuous and call('ZCARD', own.due) or 0,
   first_due,
   call('HGETALL', renders_of(own).count),
   call('ZCARD', renders_of(own).leases),

@@ -244,6 +244,8 @@ def test_revisits_can_be_switched_off_at_a_resume(bench: Bench, leased: Claim) -
     frontier.controls.stop("enough")
     plain = bench.frontier(profile=Profile(scope="any"))
     assert isinstance(plain.claim("w"), JobFinished)
+    progress = plain.reports.progress()
+    assert (progress.revisits, progress.next_due_seconds, progress.waits) == (0, None, ())
     plain.forget()
     assert [key for key in bench.client.keys("*") if b"@" not in key and b"=jobs" not in key] == []
 

@@ -408,12 +408,11 @@ def _file_errors(file: Path) -> Iterator[None]:
 
 
 def _host(text: str) -> str:
-    """Return the host that a person named, also by a URL."""
-    from archive.url import UrlError, canonical, host_of
+    """Return the host that a person named, also by a URL. Raises InputError."""
+    from archive.url import UrlError, named_host
 
-    bare = text.strip()
     try:
-        return host_of(canonical(bare if "://" in bare else f"http://{bare}/"))
+        return named_host(text)
     except UrlError as error:
         raise InputError(f"HOST {text[:200]!r} is no host: {error}; write for example www.example.org") from error
 

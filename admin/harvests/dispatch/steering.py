@@ -19,7 +19,7 @@ from admin.models.job_tables import HarvestJob, JobCommand, JobConfiguration, Jo
 from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
-from archive.url import UrlError, canonical
+from archive.url import UrlError, canonical, named_host
 from frontier.definition.edits import ProfileEditRefused, edited, with_lists_in
 from frontier.definition.groups import MAX_GROUPS, check_group_line
 from frontier.definition.job import JobError, Profile
@@ -64,7 +64,7 @@ class JobCommandInput(InputModel):
     urls: tuple[str, ...] = ()
     """For add-urls, which extends the scope, and for queue-urls and visit-now, which do not. For show-url: one URL."""
     host: str = ""
-    """For block-host, unblock-host and show-queue."""
+    """For block-host, unblock-host and show-queue; also in a URL."""
     expression: str = ""
     """For add-reject: a regular expression; URLs in which it is found are not fetched any more. For delete-urls and
     search-queues: the URLs in which it is found."""
@@ -227,11 +227,7 @@ def _arguments(given: JobCommandInput) -> dict[str, Any]:
         case Verb.SEARCH_QUEUES:
             return {"expression": _checked_expression(given.expression), "state": given.state}
         case Verb.BLOCK_HOST | Verb.UNBLOCK_HOST | Verb.SHOW_QUEUE:
-            if not given.host or len(given.host) > 255 or not given.host.isprintable() or "/" in given.host:
-                raise InvalidInput(
-                    Problem("host", f"{given.host[:100]!r} is no host; give one such as www.example.org")
-                )
-            return {"host": given.host.strip().lower()}
+            return {"host": _checked_host(given.host)}
         case Verb.ADD_REJECT:
             return {"expression": _checked_expression(given.expression)}
         case Verb.SET_LIMITS:
@@ -260,6 +256,15 @@ def _checked_urls(urls: tuple[str, ...]) -> list[str]:
     if problems:
         raise InvalidInput(*problems[:20])
     return good
+
+
+def _checked_host(text: str) -> str:
+    try:
+        return named_host(text)
+    except UrlError as error:
+        raise InvalidInput(
+            Problem("host", f"{text[:100]!r} is no host: {error}; give one such as www.example.org")
+        ) from error
 
 
 def _checked_groups(lines: tuple[str, ...]) -> list[str]:
@@ -300,7 +305,7 @@ def _checked_expression(expression: str) -> str:
     try:
         compiled = regex.compile(expression)
         compiled.search("http://example.org/" + "a" * 2000 + "!", timeout=0.1)
-    except regex.error as error:
+    except (regex.error, RecursionError, OverflowError) as error:
         raise InvalidInput(Problem("expression", f"{expression[:100]!r} is no regular expression: {error}")) from error
     except TimeoutError as error:
         raise InvalidInput(

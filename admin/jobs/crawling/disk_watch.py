@@ -45,13 +45,13 @@ class JobDiskWatch:
         is_short_of_inodes = inodes is not None and inodes < self._min_free_inodes
         has_inodes = inodes is None or inodes >= self._min_free_inodes * _RESUME_FACTOR
         if not self.is_paused and (free < self._min_free_bytes or is_short_of_inodes):
-            self.is_paused = True
             left = (
                 counted(inodes or 0, "free inode") if is_short_of_inodes else f"{human_bytes(free)} of free disk space"
             )
             self._controls.hold(f"only {left} left")
+            self.is_paused = True
             self._note(f"paused: only {left} left in {self._folder}; the job resumes when there is more")
         elif self.is_paused and free >= self._min_free_bytes * _RESUME_FACTOR and has_inodes:
-            self.is_paused = False
             self._controls.release()
+            self.is_paused = False
             self._note(f"resumed: {human_bytes(free)} of free disk space")

@@ -35,7 +35,7 @@ _MAX_NAMED_SEEDS: Final = 3
 REDIS_SECONDS: Final = 60.0
 """The job fails when Redis does not answer for this time."""
 OVERDUE_SECONDS: Final = 5.0
-"""Workers end themselves at the job's time limit. After this further time the command ends them."""
+"""Workers end themselves at the job's time limit. After this further working time the command ends them."""
 NOTHING_YET: Final = JobProgress(0, 0, 0, 0, 0, 0, 0, None, 0, 0, 0, {}, {}, None, None)
 
 
@@ -99,13 +99,15 @@ class JobWatch:
 
         Raises RestartLimitReached or StartError when the fleet fails, FrontierUnavailable when Redis does not answer.
         """
-        began = time.monotonic()
+        worked, looked = 0.0, time.monotonic()
         self._limit_seconds = self._frontier.job.profile.limits.seconds
         while self._fleet.has_workers and not self._interrupts.wait(_CHECK_SECONDS):
             self._fleet.tick()
             self._refresh()
-            seconds = self._limit_seconds
-            if seconds is not None and time.monotonic() > began + seconds + OVERDUE_SECONDS:
+            before, looked = looked, time.monotonic()
+            if self.progress.paused is None:
+                worked += looked - before
+            if self._limit_seconds is not None and worked > self._limit_seconds + OVERDUE_SECONDS:
                 self._display.note("the time limit has passed; ending the visits in progress")
                 return
 

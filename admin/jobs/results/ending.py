@@ -138,16 +138,16 @@ def decide_ending(
 
     `keep` gets the ends of all seeds, and returns them so that they can be read any number of times.
 
-    The first of these cases that applies decides: URLs are queued (`interrupted`, `stopped`, `limit`); no seed
-    gave a good answer (`failed`); hosts were set aside at their limit (`limit`); something is missing (`gaps`);
-    `finished`.
+    The first of these cases that applies decides: URLs are queued, or will be visited again (`interrupted`, `stopped`,
+    `limit`); no seed gave a good answer (`failed`); hosts were set aside at their limit (`limit`); something is
+    missing (`gaps`); `finished`. A URL that will be visited again is not missing.
     """
     progress = facts.progress
     hosts = tuple(_host_ends(facts.hosts))
     seeds = keep(_seed_ends(facts.seeds, tally, {host.host for host in hosts if host.state in _ASIDE}))
     totals = _SeedTotals.of(seeds)
     renders = progress.renders
-    queued = progress.queued + progress.leased + renders.depth + facts.unqueued
+    queued = progress.queued + progress.leased + progress.revisits + renders.depth + facts.unqueued
     left = progress.queued + progress.leased + facts.unqueued + sum(host.left for host in hosts if host.state in _ASIDE)
     missing = (
         *_left_lines(facts, limits, interrupted=interrupted),

@@ -58,7 +58,8 @@ def test_each_command_does_what_it_says(frontier: Frontier) -> None:
 def test_a_command_that_can_not_be_carried_out_says_why(frontier: Frontier) -> None:
     assert carry_out(command("pause"), None).text == NOT_RUNNING
     assert "does not know" in carry_out(command("explode"), frontier).text
-    assert "is no regular expression" in carry_out(command("add-reject", expression="("), frontier).text
+    for expression in ("(", "(" * 990 + ")" * 990):
+        assert "is no regular expression" in carry_out(command("add-reject", expression=expression), frontier).text
     frontier.forget()
     assert carry_out(command("pause"), frontier).text == NOT_RUNNING
 

@@ -194,7 +194,7 @@ def test_a_deletion_is_asked_first_and_all_changes_are_audited(
         ({"verb": "delete-urls", "expression": "(a+)+$"}, "takes too long"),
         ({"verb": "queue-urls", "urls": "no url"}, "no url"),
         ({"verb": "queue-urls"}, "0 URLs were given"),
-        ({"verb": "show-queue", "host": "a/b"}, "is no host"),
+        ({"verb": "show-queue", "host": "a b"}, "is no host"),
         ({"verb": "search-queues", "expression": "x", "state": "done"}, "state"),
         ({"verb": "show-url", "url": "no url"}, "no url"),
     ],

@@ -288,9 +288,12 @@ def running_job(sqlite_database: Database) -> int:
     [
         (JobCommandInput(verb=Verb.ADD_URLS), "urls"),
         (JobCommandInput(verb=Verb.ADD_URLS, urls=("no url",)), "urls"),
-        (JobCommandInput(verb=Verb.BLOCK_HOST, host="http://x/"), "host"),
+        (JobCommandInput(verb=Verb.BLOCK_HOST), "host"),
+        (JobCommandInput(verb=Verb.UNBLOCK_HOST, host="ftp://x/"), "host"),
+        (JobCommandInput(verb=Verb.SHOW_QUEUE, host="no host"), "host"),
         (JobCommandInput(verb=Verb.ADD_REJECT, expression="("), "expression"),
         (JobCommandInput(verb=Verb.ADD_REJECT, expression="(a+)+$"), "expression"),
+        (JobCommandInput(verb=Verb.SEARCH_QUEUES, expression="(" * 990 + ")" * 990), "expression"),
         (JobCommandInput(verb=Verb.SET_LIMITS, limits={"moons": 3}), "limits.moons"),
         (JobCommandInput(verb=Verb.SET_LIMITS, limits={"urls": 0}), "limits.urls"),
         (JobCommandInput(verb=Verb.SET_GROUPS, groups=("shop",)), "groups"),
@@ -309,6 +312,26 @@ def test_commands_that_can_not_be_carried_out_are_refused(
     with sqlite_database.transaction(COMMAND_LINE) as transaction, pytest.raises(InvalidInput) as caught:
         steering.give_command(transaction, running_job, given)
     assert {each.field for each in caught.value.problems} == {field}
+
+
+@each_value(
+    ("named", "host"),
+    [
+        (" WWW.Example.org. ", "www.example.org"),
+        ("bücher.example", "xn--bcher-kva.example"),
+        ("www.example.org:80", "www.example.org"),
+        ("www.example.org:443", "www.example.org"),
+        ("www.example.org:8080", "www.example.org:8080"),
+        ("https://www.example.org/news", "www.example.org"),
+    ],
+)
+def test_a_command_names_a_host_as_the_queues_do(
+    sqlite_database: Database, running_job: int, named: str, host: str
+) -> None:
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        for verb in (Verb.BLOCK_HOST, Verb.UNBLOCK_HOST, Verb.SHOW_QUEUE):
+            given = steering.give_command(transaction, running_job, JobCommandInput(verb=verb, host=named))
+            assert given.arguments == {"host": host}
 
 
 def test_a_reader_can_not_steer(database: Database, jobs: list[int]) -> None:

@@ -145,6 +145,25 @@ def test_ctrl_c_finishes_visits_in_progress_and_the_same_command_resumes(setting
     assert Counter(site.asked)["/2"] == 1
 
 
+def test_a_continuous_crawl_that_is_interrupted_between_two_visits_goes_on_where_it_was(
+    settings: Settings, site: ChainSite, tmp_path: Path
+) -> None:
+    profile = tmp_path / "again.toml"
+    profile.write_text('[revisit]\nmode = "fixed"\ninterval_seconds = 86400\n')
+    names = []
+    for _ in range(2):
+        with _crawl(settings.home, site.url, "--profile", str(profile)) as crawl:
+            crawl.line(event="progress", pages=PAGES, queued=0, in_flight=0)
+            crawl.signal(signal.SIGINT)
+            assert crawl.ended() == 130, crawl.stderr
+        summary = crawl.line(event="summary")
+        assert (summary["status"], summary["missing"], summary["left"]) == ("interrupted", [], 0)
+        names.append(summary["job"])
+    assert names[0] == names[1]
+    assert summary["resumed"]
+    assert Counter(site.asked)["/2"] == 1, "no URL was due again"
+
+
 def test_a_killed_crawl_is_resumed(settings: Settings, site: ChainSite) -> None:
     site.hold("/2")
     with _crawl(settings.home, site.url, GHOSTFLEET_FRONTIER__LEASE_SECONDS="600") as crawl:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.stores.few_files import room_for_few_files
+from support.stores.redis_server import RedisServer
 
 from admin.jobs.crawling import disk_watch
 from admin.jobs.crawling.disk_watch import JobDiskWatch
@@ -13,6 +14,7 @@ from archive.files import free_bytes
 from archive.settings import FrontierSettings
 from frontier.definition.job import Job
 from frontier.queue import Frontier
+from frontier.store import FrontierUnavailable
 
 
 @pytest.fixture
@@ -43,6 +45,24 @@ def test_a_paused_job_resumes_when_there_is_space_again(
     assert frontier.reports.progress().paused, "a little room is not enough"
     watch.look()
     assert frontier.reports.progress().paused is None
+
+
+def test_what_fails_without_redis_is_done_at_the_next_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = [500]
+    monkeypatch.setattr(disk_watch, "free_bytes", lambda _: free[0])
+    monkeypatch.setattr(disk_watch, "LOOK_SECONDS", 0)
+    with RedisServer(tmp_path, append_only=True) as server:
+        frontier = Frontier(server.url, Job.of("daily", "garden", ["http://example.org/"]), FrontierSettings())
+        frontier.open_job()
+        watch = JobDiskWatch(tmp_path, 1000, frontier.controls, lambda _: None)
+        for free[0], is_held in ((500, True), (1100, False)):
+            server.stop()
+            with pytest.raises(FrontierUnavailable):
+                watch.look()
+            server.start()
+            watch.look()
+            assert bool(frontier.reports.progress().paused) is is_held
+        frontier.close()
 
 
 def test_a_job_is_not_paused_with_enough_space(tmp_path: Path, frontier: Frontier) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -45,6 +46,38 @@ def test_the_time_limit_ends_workers_that_do_not_end(
         ).wait_until_over()
         display.close()
 
+    assert "the time limit has passed" in said.getvalue()
+    frontier.close()
+
+
+def test_a_pause_does_not_count_for_the_time_limit(
+    settings: Settings, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "OVERDUE_SECONDS", 0.0)
+    profile = Profile.model_validate({"limits": {"seconds": 0.01}})
+    frontier = Frontier(redis_url, Job.of("spring", "garden", ["http://example.org/"], profile), FrontierSettings())
+    frontier.open_job()
+    frontier.controls.pause()
+    said = io.StringIO()
+    turns = count()
+
+    class Children(SimpleNamespace):
+        @property
+        def has_workers(self) -> bool:
+            if next(turns) == 5:
+                assert "the time limit has passed" not in said.getvalue()
+                frontier.controls.go_on()
+            return True
+
+    fleet = Children(settings=settings, restarts=0, tick=lambda: None)
+    with Interrupts() as interrupts:
+        meter, display = Meter("spring", tmp_path / "crawl.log", JobTally()), display_for(said, as_json=False)
+        JobWatch(
+            cast(Fleet, cast(Any, fleet)), frontier, meter, display, interrupts, start_render_workers=lambda _: None
+        ).wait_until_over()
+        display.close()
+
+    assert next(turns) > 5, "the watch waited while the job was paused"
     assert "the time limit has passed" in said.getvalue()
     frontier.close()
 

@@ -72,6 +72,22 @@ def test_the_ending_depends_on_the_urls_that_are_left(
     assert found.exit_code == EXIT_CODES[found.state]
 
 
+@pytest.mark.parametrize(
+    ("stopped", "limits", "interrupted", "expected"),
+    [
+        (None, Limits(), True, (JobState.INTERRUPTED, "")),
+        ("by J.", Limits(), False, (JobState.STOPPED, "by J.")),
+        (None, Limits(urls=5), False, (JobState.LIMIT, "5 URLs")),
+    ],
+)
+def test_a_job_that_would_visit_its_urls_again_is_not_finished_and_misses_nothing(
+    stopped: str | None, limits: Limits, interrupted: bool, expected: tuple[JobState, str]
+) -> None:
+    facts = _facts({"done": 5, "revisits": 4, "stopped": stopped})
+    found = decide_ending(facts, limits, _tally(200), interrupted=interrupted)
+    assert (found.state, found.reason, found.left, found.missing) == (*expected, 0, ())
+
+
 def test_only_a_job_that_finished_has_exit_code_0_and_no_two_cases_share_a_code() -> None:
     assert [state for state, code in EXIT_CODES.items() if code == 0] == [JobState.FINISHED]
     codes = [code for state, code in EXIT_CODES.items() if state is not JobState.RUNNING]
