@@ -156,13 +156,18 @@ class Captures:
         return limited((capture for capture, is_wanted in self.looked_at(query, seconds=seconds) if is_wanted), query)
 
     def looked_at(self, query: Query, *, seconds: float = SEARCH_SECONDS) -> Iterator[tuple[Capture, bool]]:
-        """Yield every capture that a query reads, and whether it passes. The limit is not used; see `search`."""
+        """Yield every capture that a query reads, and whether it passes. The limit is not used; see `search`.
+
+        A capture of which readers may not know is never yielded.
+        """
         spent, since = 0.0, time.monotonic()
         for row in self._rows(query):
             capture = to_capture(row)
             spent, since = spent + time.monotonic() - since, time.monotonic()
             if spent > seconds:
                 raise SearchTimeout(f"looked for {seconds:.0f} s; ask for fewer URLs or a shorter time, or filter less")
+            if not query.allows(capture):
+                continue
             is_wanted = query.accepts(capture)
             if is_wanted or query.counts_skips:
                 yield capture, is_wanted
@@ -176,8 +181,20 @@ class Captures:
         return ResumeMark(row.key, row.date, row.id) if row else None
 
     def size(self, query: Query) -> int:
-        """Return how many index rows a query has, before the dates of many URLs and the filters are applied."""
-        return self._pages.count(self._walks(query))
+        """Return how many index rows a query has, before the dates of many URLs and the filters are applied.
+
+        The last row that counts is that of a capture of which readers may know. Raises SearchTimeout.
+        """
+        whole = replace(query, sort="default", limit=None, page=None, after=None, counts_skips=True)
+        scans = self._walks(whole)
+        if not query.allowed:
+            return self._pages.count(scans)
+        last = next(self.looked_at(replace(whole, sort="reverse")), None)
+        mark = self.mark_of(last[0]) if last else None
+        if mark is None:
+            return 0
+        behind = sum(scan.count(self._engine, after) for scan, after in _behind(scans, mark))
+        return self._pages.count(scans) - behind
 
     def by_records(self, collection: str, record_ids: Iterable[str]) -> dict[str, Capture]:
         """Return the captures of some records, by record id."""
@@ -325,16 +342,8 @@ class Captures:
         if query.page is not None:
             return self._pages.rows(scans, query.page)
         if query.after is not None:
-            return self._rows_after(scans, query.after)
+            return chain.from_iterable(scan.rows(self._engine, after) for scan, after in _behind(scans, query.after))
         return chain.from_iterable(scan.rows(self._engine) for scan in scans)
-
-    def _rows_after(self, scans: Sequence[IndexScan], mark: ResumeMark) -> Iterator[Row[Any]]:
-        for scan in scans:
-            low, high = scan.keys.low, scan.keys.high
-            if mark.key < low:
-                yield from scan.rows(self._engine)
-            elif mark.key == low or (high is not None and mark.key < high):
-                yield from scan.rows(self._engine, PageMark(mark.key, mark.date, mark.id))
 
     def _walks(self, query: Query) -> tuple[IndexScan, ...]:
         scans = tuple(IndexScan(query.collection, keys, query.since, query.until) for keys in query.ranges)
@@ -353,6 +362,16 @@ def limited[T](found: Iterator[T], query: Query) -> Iterator[T]:
     if query.limit >= 0:
         return islice(found, query.limit)
     return reversed(list(islice(found, -query.limit)))
+
+
+def _behind(scans: Sequence[IndexScan], mark: ResumeMark) -> Iterator[tuple[IndexScan, PageMark | None]]:
+    """Yield the forward scans that have rows behind the mark, and after which of its rows each of them begins."""
+    for scan in scans:
+        low, high = scan.keys.low, scan.keys.high
+        if mark.key < low:
+            yield scan, None
+        elif mark.key == low or (high is not None and mark.key < high):
+            yield scan, PageMark(mark.key, mark.date, mark.id)
 
 
 def _begins(prefix: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -88,6 +88,8 @@ class Query:
     sort: Sort = "default"
     closest: Micros | None = None
     filters: tuple[Filter, ...] = ()
+    allowed: tuple[Filter, ...] = ()
+    """The conditions of the captures that readers may know of. The other captures are as good as absent."""
     page: NumberedPage | None = None
     counts_skips: bool = False
     """The captures that the filters leave out are counted."""
@@ -108,6 +110,10 @@ class Query:
         if self.until is not None and capture.date > self.until:
             return False
         return all(condition.accepts(capture) for condition in self.filters)
+
+    def allows(self, capture: Capture) -> bool:
+        """Return whether readers may know of the capture."""
+        return all(condition.accepts(capture) for condition in self.allowed)
 
 
 def parse(collection: str, single: Mapping[str, str], filter_texts: Sequence[str] = ()) -> Query:
@@ -298,7 +304,7 @@ def _resume(given: Mapping[str, str]) -> ResumeMark | None:
 def _limit(text: str | None, sort: str) -> int | None:
     if text is None:
         return None
-    if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 19:
+    if not re.fullmatch("-?[0-9]{1,18}", text, re.ASCII):
         raise QueryError("limit", f"{text[:40]!r} is not a whole number")
     limit = int(text)
     if limit < -MAX_LAST:

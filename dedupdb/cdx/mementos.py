@@ -103,7 +103,7 @@ class MementoPages:
     def _query(self, collection: str, url: str) -> Query:
         query = queries.parse(collection, {"url": url, "matchType": "exact"})
         shown = Filter(lambda capture: capture.kind, lambda kind: kind in _SHOWN, False)
-        return replace(query, filters=(shown, *(self._allowed(collection) or ())))
+        return replace(query, filters=(shown,), allowed=self._allowed(collection) or ())
 
     def _memento(self, capture: Capture) -> str:
         return f"{self._prefix}{capture.collection}/{capture.timestamp}id_/{capture.url}"

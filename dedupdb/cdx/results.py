@@ -106,9 +106,11 @@ def find(captures: Captures, query: Query, work: Work) -> Iterator[Shown]:
         found = (Shown(group.capture, _skips(group, work), group.end) for group in groups)
     else:
         found = (Shown(capture) for capture in captures.search(query))
+    if query.allowed:
+        found = (replace(shown, capture=_without_hidden_original(query, shown.capture)) for shown in found)
     if work.counts_duplicates:
         found = _with_duplicates(found)
-    return _resolved(captures, query.collection, found) if work.resolves else found
+    return _resolved(captures, query, found) if work.resolves else found
 
 
 def _collapse(text: str) -> Callable[[Capture], str]:
@@ -168,16 +170,24 @@ def _with_duplicates(found: Iterable[Shown]) -> Iterator[Shown]:
         yield replace(shown, extra=(("dupecount", str(count)), *shown.extra))
 
 
-def _resolved(captures: Captures, collection: str, found: Iterator[Shown]) -> Iterator[Shown]:
+def _without_hidden_original(query: Query, capture: Capture) -> Capture:
+    """Return the capture; a revisit does not name an original of which readers may not know."""
+    named = capture.refers_to
+    if named is None or query.allows(replace(capture, url=named.url, date=named.date)):
+        return capture
+    return replace(capture, refers_to=None)
+
+
+def _resolved(captures: Captures, query: Query, found: Iterator[Shown]) -> Iterator[Shown]:
     """Yield revisits with the type and status of their originals, and with the position of the payload."""
     for batch in batched(found, _AT_ONCE):
         wanted = {shown.capture.refers_to.record_id for shown in batch if shown.capture.refers_to}
-        originals = captures.by_records(collection, wanted - {""}) if wanted - {""} else {}
+        originals = captures.by_records(query.collection, wanted - {""}) if wanted - {""} else {}
         for shown in batch:
             named = shown.capture.refers_to
             original = originals.get(named.record_id) if named else None
             capture, place = shown.capture, ("-", "-", "-")
-            if original is not None:
+            if original is not None and query.allows(original):
                 place = (str(original.length), str(original.offset), original.filename)
                 capture = replace(capture, kind="response", mime=original.mime, status=original.status)
             yield replace(shown, capture=capture, extra=(*zip(RESOLVED, place, strict=True), *shown.extra))

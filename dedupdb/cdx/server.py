@@ -40,7 +40,7 @@ from archive.names.name_rules import NAME_PATTERN
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures, SearchTimeout
 from dedupdb.captures.filters import Filter
-from dedupdb.captures.query import NumberedPage, QueryError
+from dedupdb.captures.query import QueryError
 from dedupdb.captures.schema import CapturesError
 from dedupdb.cdx import results as results
 from dedupdb.cdx.formats import OutputForm, form
@@ -178,18 +178,18 @@ def _found(
     single, collapses = _single(given), [*given.getlist("collapse"), *given.getlist("collapseToFirst")]
     query = queries.parse(collection, single, given.getlist("filter"))
     skipped = _offset(single, query)
-    query = replace(query, filters=(*query.filters, *allowed), limit=query.limit and query.limit + skipped)
+    query = replace(query, allowed=allowed, limit=query.limit and query.limit + skipped)
     work = results.parse(single, collapses, query)
     output = given.get("output") or output
     wanted = form(output, given.get("fl") or given.get("fields") or "", work.extra)
     queries.flag(single, "fastLatest")  # a negative limit reads the latest captures alone in any case
     if queries.flag(single, "showNumPages"):
-        return _pages(captures, query, allowed, queries.page_size(single))
+        return _pages(captures, query, queries.page_size(single))
     found = islice(results.find(captures, query, work), skipped, None)
     # The search for the first capture comes before the answer begins, so that an error still has a status.
     first = list(islice(found, 1))
     page = query.page
-    if not first and page and page.number and _page_count(captures, query, allowed, page.size) <= page.number:
+    if not first and page and page.number and captures.size(query) <= page.number * page.size:
         raise QueryError("page", f"{page.number} is behind the last page")
     if not first and output == "json" and wanted.media_type != "application/json":
         return _nothing(single["url"])
@@ -237,21 +237,10 @@ def _with_resume_key(
         yield f"{held or ''}\n{last}\n" if last else held or ""
 
 
-def _pages(captures: Captures, query: queries.Query, allowed: tuple[Filter, ...], blocks: int) -> Response:
+def _pages(captures: Captures, query: queries.Query, blocks: int) -> Response:
     """Return the number of pages in pywb's form."""
-    pages = _page_count(captures, query, allowed, blocks * queries.BLOCK)
-    count = min(-(-captures.size(query) // queries.BLOCK), pages * blocks)
-    return jsonify({"pages": pages, "pageSize": blocks, "blocks": count})
-
-
-def _page_count(captures: Captures, query: queries.Query, allowed: tuple[Filter, ...], size: int) -> int:
-    """Return the number of pages of `size` index rows, up to the last page with a capture that readers may know of."""
-    pages = -(-captures.size(query) // size)
-    if allowed:
-        asked = replace(query, filters=allowed, limit=1, sort="default", closest=None, after=None)
-        while pages and not any(captures.search(replace(asked, page=NumberedPage(pages - 1, size)))):
-            pages -= 1
-    return pages
+    count = -(-captures.size(query) // queries.BLOCK)
+    return jsonify({"pages": -(-count // blocks), "pageSize": blocks, "blocks": count})
 
 
 def _nothing(url: str) -> Response:

@@ -39,7 +39,7 @@ def xml_answer(captures: Captures, collection: str, question: str, allowed: tupl
         "from": words.get("startdate", ""),
         "to": words.get("enddate", ""),
     }
-    query = replace(queries.parse(collection, given), filters=allowed)
+    query = replace(queries.parse(collection, given), allowed=allowed)
     skipped, limit = _number("offset", words, 0), _number("limit", words, _MOST)
     found = islice(captures.search(query), skipped, skipped + limit)
     first = list(islice(found, 1))

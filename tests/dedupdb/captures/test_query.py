@@ -67,6 +67,7 @@ def test_a_url_and_its_match_are_ranges_of_keys(given_: dict[str, str], ranges: 
         ({"url": "a.org", "from": "2027", "to": "2026"}, "parameter from: '2027' is later than to='2026'"),
         ({"url": "a.org", "limit": "many"}, "parameter limit: 'many' is not a whole number"),
         ({"url": "a.org", "limit": "1" * 30}, "parameter limit: "),
+        ({"url": "a.org", "limit": "1" * 19}, "parameter limit: "),
         ({"url": "a.org", "limit": "--1"}, "parameter limit: "),
         ({"url": "a.org", "limit": "-10001"}, "parameter limit: -10001 asks for more than the last 10000"),
         ({"url": "a.org", "limit": "-1", "sort": "closest"}, "parameter limit: can't be negative"),

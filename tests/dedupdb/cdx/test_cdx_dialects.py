@@ -18,6 +18,7 @@ from werkzeug.serving import make_server
 
 from archive.access_rules import Access, AccessControl, AccessRules, rule_for
 from archive.capture import Capture, Original
+from archive.dates import parse_date
 from bench.peers.peer import install, wait_for_port
 from bench.process import free_port, stop
 from dedupdb.captures import query as queries
@@ -75,6 +76,7 @@ def offsets(client: FlaskClient, question: str) -> list[int]:
         ("fastLatest=true&limit=-2", [20, 30]),
         ("page=0", [0, 10, 20, 30]),
         ("page=0&pageSize=5&limit=2", [0, 10]),
+        ("limit=999999999999999999&offset=1", [10, 20, 30]),
     ],
 )
 def test_a_parameter_of_theirs_is_answered(client: FlaskClient, question: str, found: list[int]) -> None:
@@ -89,6 +91,7 @@ def test_a_parameter_of_theirs_is_answered(client: FlaskClient, question: str, f
         ("page=-1", "parameter page: '-1' is not a whole number from 0 to"),
         ("page=0&sort=reverse", "parameter page: can't be used with sort=reverse"),
         ("page=0&limit=-1", "parameter page: can't be used with a negative limit"),
+        ("limit=9999999999999999999", "parameter limit: '9999999999999999999' is not a whole number"),
         ("offset=1000001", "parameter offset: '1000001' is not a whole number up to 1000000"),
         ("offset=0000000001000000000", "parameter offset: '0000000001000000000' is not a whole number up to 1000000"),
         ("pageSize=0", "parameter pageSize: '0' is not a whole number from 1 to 100"),
@@ -395,6 +398,99 @@ def test_the_number_of_pages_does_not_tell_of_excluded_captures(captures: Captur
     assert client.get(asked).json == nowhere == {"blocks": 0, "pageSize": 1, "pages": 0}
     statuses = [client.get(f"/news/cdx?url={host}.test/*&page=1").status_code for host in ("hidden", "nowhere")]
     assert statuses == [400, 400]
+
+
+@pytest.fixture
+def half_hidden(captures: Captures, tmp_path: Path) -> FlaskClient:
+    """Hide the captures below `/secret/`: one behind others, which two revisits name, and the last one of all."""
+    secret = capture("http://half.test/secret/deal-with-x", "20231114000000", offset=310, digest="A" * 32)
+    captures.add(
+        [
+            capture("http://half.test/a", "20250101000000", offset=300, digest="A" * 32),
+            secret,
+            capture(
+                "http://half.test/same", "20260101000000", offset=320, digest="A" * 32, kind="revisit", sha256=None,
+                refers_to=Original(secret.record_id, secret.url, secret.date),
+            ),
+            capture(
+                "http://half.test/same", "20260102000000", offset=330, digest="A" * 32, kind="revisit", sha256=None,
+                refers_to=Original(secret.record_id, "http://half.test/same", parse_date("20260102000000")),
+            ),
+            capture("http://www.half.test/secret/end", "20231115000000", offset=340, digest="A" * 32),
+        ]
+    )  # fmt: skip
+    (tmp_path / "news").mkdir()
+    rules = [rule_for(f"http://{host}/secret/", Access.EXCLUDE) for host in ("half.test", "www.half.test")]
+    AccessRules(rules).save(tmp_path / "news" / "access.aclj")
+    return create_app(captures, access=AccessControl(tmp_path)).test_client()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "limit=-9",
+        "sort=reverse",
+        "page=0",
+        "resolveRevisits=1",
+        "showDupeCount=1",
+        "collapse=digest",
+        "collapse=digest&sort=reverse",
+        *(
+            f"showSkipCount=1&lastSkipTimestamp=1&showResumeKey=1&limit={limit}{collapse}"
+            for limit in (1, 3)
+            for collapse in ("", "&collapse=digest", "&collapse=length", "&filter=!url:same")
+        ),
+    ],
+)
+def test_no_answer_tells_the_url_or_the_date_of_an_excluded_capture(half_hidden: FlaskClient, more: str) -> None:
+    for output in ("cdxj", "json", "text", "cdx"):
+        text = answer(half_hidden, f"url=*.half.test&output={output}&{more}")
+        assert "test,half" in text or "half.test" in text
+        for told in ("secret", "202311", "2023-11", "1699920000", "1700006400", " 310 ", '"310"'):
+            assert told not in text
+
+
+def test_xml_leaves_excluded_captures_out(half_hidden: FlaskClient) -> None:
+    found = half_hidden.get("/news", query_string={"q": "type:prefixquery url:http://half.test/"})
+    results = ElementTree.fromstring(found.text).findall("results/result")
+    assert [each.findtext("compressedoffset") for each in results] == ["300", "320", "330"]
+
+
+def test_what_excluded_captures_would_skip_is_not_counted(half_hidden: FlaskClient) -> None:
+    fields = "output=text&fl=offset,skipcount,endtimestamp&showSkipCount=1&lastSkipTimestamp=1"
+    lines = answer(half_hidden, f"url=*.half.test&{fields}").splitlines()
+    assert lines == ["300 0 -", "320 0 -", "330 0 -"]
+    assert answer(half_hidden, f"url=*.half.test&{fields}&collapse=digest").splitlines() == ["300 2 20260102000000"]
+
+
+def test_the_number_of_pages_costs_one_walk_back_to_the_last_open_capture(
+    captures: Captures, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each page was a search of its own, with 30 s of its own."""
+    monkeypatch.setattr(queries, "BLOCK", 10)
+    captures.add(many(205))
+    captures.add([capture("http://example.org:81/", offset=9)])
+    (tmp_path / "news").mkdir()
+    AccessRules([
+        *(rule_for(f"http://www.example.org/{number:05}", Access.EXCLUDE) for number in range(5, 205)),
+        rule_for("http://example.org:81/", Access.EXCLUDE),
+    ]).save(tmp_path / "news" / "access.aclj")  # fmt: skip
+    client = create_app(captures, access=AccessControl(tmp_path)).test_client()
+    searches: list[int] = []
+    looked_at = Captures.looked_at
+    monkeypatch.setattr(Captures, "looked_at", lambda *args, **kwargs: searches.append(1) or looked_at(*args, **kwargs))
+
+    for more in ("", "&limit=-3", "&sort=reverse", "&filter==status:999", "&from=2030", "&showSkipCount=1"):
+        searches.clear()
+        said = json.loads(answer(client, f"url=www.example.org/*&showNumPages=1{more}"))
+        assert (said, len(searches)) == ({"blocks": 1, "pageSize": 1, "pages": 1}, 1)
+    asked = "url=*.example.org&showNumPages=1"
+    # The five of KEPT come first, then the five open ones of www, then hidden ones of www and of the port.
+    assert json.loads(answer(client, asked)) == {"blocks": 1, "pageSize": 1, "pages": 1}
+    assert json.loads(answer(client, f"{asked}&pageSize=100"))["blocks"] == 1
+    assert answer(client, "url=*.example.org&page=1", 400).startswith("parameter page: 1 is behind the last page")
+    assert answer(client, "url=www.example.org/*&page=9", 400).startswith("parameter page: 9 is behind the last page")
 
 
 def test_a_timemap_lists_the_mementos(mementos: FlaskClient) -> None:
