@@ -21,8 +21,9 @@ DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 2
 MAX_LENGTH: Final = 65_536
 METHOD_MARK: Final = "__wb_method="
 """How the parameter begins that names a request's method in an index (see `archive.warc.records.request_query`)."""
-OF_A_PAGE: Final = re.compile(r"^urn:[A-Za-z-]+:(?=https?://)")
-"""How the URL of a record about a page begins, such as `urn:view:https://example.org/`; the page's URL follows."""
+OF_A_PAGE: Final = re.compile(r"^(?:urn:)?[A-Za-z-]+:(?=https?://)")
+"""How the URL of a record about a page begins, such as `urn:view:https://example.org/` or brozzler's
+`screenshot:https://example.org/`; the page's URL follows."""
 _UNESCAPED_TIMES: Final = 8
 """How often escapes of escapes are taken off."""
 _IN_METHOD_QUERY: Final = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"

@@ -99,8 +99,9 @@ def record(
     \b
     Exit codes:
       0    the session has ended, and all that the window showed as kept is in the collection
-      1    ended early: the proxy could not go on, another process ended the session while this one was stopped, or
-           the folder of the collection was removed; else, what was kept until then is in the collection
+      1    ended early: the proxy could not go on, a file can't be used, another process ended the session while this
+           one was stopped, or the folder of the collection was removed; else, what was kept until then is in the
+           collection
       2    bad input, no window can be opened, or the session is open in another window
     """
     from contextlib import closing
@@ -167,9 +168,11 @@ class _Window(ABC):
         """Record until the end, save the login, and list what was kept. Return the exit code."""
         from admin.capture_sessions.process import ProxyMissing, running_proxy, tick_steadily
         from admin.capture_sessions.recording import CaptureRecording, FolderRemoved, Taken, check_free
+        from admin.fleet.home_folder import HomeError
         from admin.fleet.process import StartInterrupted
         from admin.jobs.interrupts import Interrupts
         from admin.qa.leases import new_owner
+        from browsers.visit import FleetUnavailable
 
         browser: subprocess.Popen[bytes] | None = None
         trouble = ""
@@ -199,7 +202,7 @@ class _Window(ABC):
                 if browser is None:
                     raise
                 trouble = str(error)
-            except (ProxyMissing, StartInterrupted, FolderRemoved) as error:
+            except (ProxyMissing, StartInterrupted, FolderRemoved, FleetUnavailable, HomeError, OSError) as error:
                 trouble = str(error)
             except Exception as error:
                 self._end_session(str(error))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, Final
 
 from pydantic import Field
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, Select, case, func, select
 
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import InputModel, OutputModel, Page, numbered_page, pair_after
@@ -338,25 +339,52 @@ def totals(transaction: Transaction, condition: ColumnElement[bool]) -> QaTotals
 
 
 def with_decisions(transaction: Transaction, collection: str, rows: Sequence[QaPage]) -> list[QaPageView]:
-    """Return the pages with the newest decision about each, and the newest repair of each."""
-    hashes = [row.url_hash for row in rows]
-    newest = select(func.max(PageDecision.id)).where(
-        PageDecision.collection == collection, PageDecision.url_hash.in_(hashes)
-    ).group_by(PageDecision.url_hash)  # fmt: skip
-    query = select(PageDecision).where(PageDecision.id.in_(newest))
-    decisions = {row.url_hash: row for row in transaction.session.scalars(query)} if hashes else {}
+    """Return the pages with the decision about each, and the newest repair of each.
+
+    A page without a decision about its capture has the one about the newest other capture.
+    """
+    newest = _newest_of_captures(collection).where(PageDecision.url_hash.in_([row.url_hash for row in rows]))
+    query = select(PageDecision).where(PageDecision.id.in_(newest), PageDecision.ruling != Ruling.NOTHING)
+    decisions = defaultdict[str, list[PageDecision]](list)
+    for each in transaction.session.scalars(query) if rows else ():
+        decisions[each.url_hash].append(each)
     repairs = newest_repairs(transaction, [row.id for row in rows])
     views = []
     for row in rows:
         view = QaPageView.model_validate(row).model_copy(update={"repair": repairs.get(row.id)})
-        made = decisions.get(row.url_hash)
-        if made is not None and made.ruling is not Ruling.NOTHING:
+        found = {each.captured: each for each in decisions[row.url_hash]}
+        if found:
+            made = found.get(row.captured) or found[max(found)]
             decision = Decision.model_validate(made)
             view = view.model_copy(
                 update={"decision": decision.model_copy(update={"is_earlier": made.captured < row.captured})}
             )
         views.append(view)
     return views
+
+
+def counting_decision(collection: str) -> ColumnElement[int]:
+    """Return the number of the decision that counts for the page of an enclosing query.
+
+    It is the newest one about the page's capture, or else about the newest later capture. A page whose only decisions
+    are about an earlier capture is open.
+    """
+    newest = _newest_of_captures(collection).where(PageDecision.url_hash == QaPage.url_hash).correlate(QaPage)
+    made = select(PageDecision.id).where(PageDecision.id.in_(newest), PageDecision.ruling != Ruling.NOTHING)
+    made = made.order_by(PageDecision.captured.desc()).limit(1).correlate(QaPage)
+    return func.coalesce(
+        made.where(PageDecision.captured == QaPage.captured).scalar_subquery(),
+        made.where(PageDecision.captured > QaPage.captured).scalar_subquery(),
+    )
+
+
+def _newest_of_captures(collection: str) -> Select[int]:
+    """Return the query for the newest decision about each capture of each page."""
+    return (
+        select(func.max(PageDecision.id))
+        .where(PageDecision.collection == collection)
+        .group_by(PageDecision.url_hash, PageDecision.captured)
+    )
 
 
 def _hosts(transaction: Transaction, session: int) -> list[QaHost]:
@@ -377,18 +405,8 @@ def _hosts(transaction: Transaction, session: int) -> list[QaHost]:
 
 
 def _decided(collection: str, ruling: str, reviewer: str) -> ColumnElement[bool]:
-    """Return the condition that the newest decision about the page's capture is this one.
-
-    A page whose only decisions are about an earlier capture is open.
-    """
-    newest = (
-        select(func.max(PageDecision.id))
-        .where(PageDecision.collection == collection, PageDecision.url_hash == QaPage.url_hash)
-        .correlate(QaPage)
-        .scalar_subquery()
-    )
-    made = select(PageDecision.id).where(PageDecision.id == newest, PageDecision.captured >= QaPage.captured)
-    made = made.correlate(QaPage)
+    """Return the condition that the decision that counts for the page is this one."""
+    made = select(PageDecision.id).where(PageDecision.id == counting_decision(collection)).correlate(QaPage)
     if ruling == "open":
         return ~made.where(PageDecision.ruling.not_in((Ruling.NOTHING, Ruling.NOTE))).exists()
     if ruling:

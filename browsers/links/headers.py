@@ -79,9 +79,9 @@ def refresh_target(value: str) -> str | None:
 
 
 def charset(content_type: str) -> str | None:
-    """Return the charset parameter of a Content-Type, None without one."""
-    match = _CHARSET.search(content_type)
-    return match[1] if match else None
+    """Return the charset parameter of a Content-Type, None without one. The last one of a repeated type counts."""
+    found = map(_CHARSET.search, reversed(content_type.split(",")))
+    return next((match[1] for match in found if match), None)
 
 
 def _as_utf8(location: str | None) -> str | None:

@@ -44,6 +44,7 @@ NOW = parse_date("20261123")
         ("https://example.org/news/", "urn:text:https://example.org/news/1", True),
         ("https://example.org/news/", "urn:pageinfo:https://example.org/news/1", True),
         ("https://example.org/news/", "urn:not-modified:https://example.org/news/1", True),
+        ("https://example.org/news/", "screenshot:https://example.org/news/1", True),
         ("https://example.org/a/https://", "https://example.org/a/urn:text:https://example.org/", False),
     ],
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -20,7 +21,7 @@ from typing import Any, BinaryIO, Final, TextIO
 
 from admin.collections.description_file import read_description
 from admin.collections.transfer.importing import PAGES_FOLDER
-from admin.collections.transfer.page_search import PageSearch, candidate, listed, visited
+from admin.collections.transfer.page_search import INFO, PageSearch, candidate, listed, visited
 from admin.collections.transfer.selection import (
     ExportProblem,
     Selection,
@@ -33,6 +34,7 @@ from admin.collections.transfer.selection import (
 from admin.jobs.runs import Run, RunError, find_runs
 from admin.units import counted
 from archive.access_rules import Access, AccessControl, AccessRuleError, AccessRules
+from archive.capture import Capture
 from archive.dates import Micros, iso_second
 from archive.files import locked_draft, make_folder
 from archive.line_sort import sorted_lines
@@ -128,6 +130,11 @@ class Packager:
         self._title = title
         self._key = key
         self._with_originals = originals
+        self._search = PageSearch(RecordStore(settings), collection)
+        self._hidden = defaultdict[WarcPaths, set[int]](set)
+        """Offsets of the captures of each file that the rules hide."""
+        self._hidden_visits: set[str] = set()
+        """Page ids of the visits at whose end there was a URL that the rules hide."""
         self._storage: Storage | None = None
         self._names: set[str] = set()
         self._result = PackagedCollection(str(target), is_signed=key is not None)
@@ -169,16 +176,33 @@ class Packager:
         self._result.originals = found.originals
         if self._rules.is_open:
             return list(found.offsets.items())
+        self._hide_visits(found.offsets)
         readable = ((place, self._readable(place, offsets)) for place, offsets in found.offsets.items())
         return [(place, offsets) for place, offsets in readable if offsets]
 
+    def _hide_visits(self, chosen: dict[WarcPaths, set[int]]) -> None:
+        """Find the visits of chosen captures that ended at a hidden URL, or at one that their note can't tell."""
+        visits = {
+            each.page_id for place, offsets in chosen.items() for each in captures_in(place) if each.offset in offsets
+        }
+        for each in chain.from_iterable(map(captures_in, indexed_files(self._folder))):
+            if each.url.startswith(INFO) and each.page_id in visits:
+                final_url = self._search.final_url(each)
+                if final_url is None or not self._shows(final_url, each.date):
+                    self._hidden_visits.add(each.page_id or each.record_id)
+
     def _readable(self, place: WarcPaths, offsets: set[int]) -> set[int]:
         """Return the offsets of the captures that the rules show."""
-        kept = {
-            each.offset for each in captures_in(place) if each.offset in offsets and self._shows(each.url, each.date)
-        }
-        self._result.hidden += len(offsets) - len(kept)
-        return kept
+        hidden = self._hidden[place]
+        hidden.update(each.offset for each in captures_in(place) if not self._shows_capture(each))
+        self._result.hidden += len(offsets & hidden)
+        return offsets - hidden
+
+    def _shows_capture(self, capture: Capture) -> bool:
+        """Return whether readers may see a capture. The records of a visit tell of the URL at its end, too."""
+        is_answer = capture.kind in ("response", "revisit")
+        is_of_hidden_visit = not is_answer and (capture.page_id or capture.record_id) in self._hidden_visits
+        return not is_of_hidden_visit and self._shows(capture.url, capture.date)
 
     def _shows(self, url: str, date: Micros) -> bool:
         return self._rules.decide(url, date) not in (Access.EXCLUDE, Access.BLOCK)
@@ -204,7 +228,7 @@ class Packager:
             watch(place.name, number, len(wanted))
             try:
                 with self._local(place) as path:
-                    name, places = self._add_file(writer, place.name, path, offsets)
+                    name, places = self._add_file(writer, place, path, offsets)
             except (FileNotFoundError, StorageError, WarcError) as error:
                 self._note_missing(place, offsets, error)
                 continue
@@ -231,9 +255,11 @@ class Packager:
             why = f"can't be read: {error}"
         self._result.missing.append(f"{place.name} with {what} {why}")
 
-    def _add_file(self, writer: PackageWriter, name: str, path: Path, offsets: set[int] | None) -> tuple[str, _Places]:
+    def _add_file(
+        self, writer: PackageWriter, place: WarcPaths, path: Path, offsets: set[int] | None
+    ) -> tuple[str, _Places]:
         """Add the records of a file; return the file's name in the package, and the records' places."""
-        starts = None if offsets is None else record_ranges(path, offsets)
+        name, starts = place.name, None if offsets is None else record_ranges(path, offsets, self._hidden[place])
         if name.endswith(_ZSTD):
             return self._add_packed(writer, name, path, None if starts is None else {start for start, _ in starts})
         if starts is None:
@@ -318,7 +344,6 @@ class Packager:
             self._add_visits(candidates, run)
         self._add_listed(candidates)
         candidates.seek(0)
-        search = PageSearch(RecordStore(self._settings), self._collection)
         order = {url: number for number, url in enumerate(url for run in runs for url in run.seeds().urls())}
         main: ArchivedPage | None = None
         with (
@@ -327,8 +352,8 @@ class Packager:
             sorted_lines(candidates, self._target.parent) as lines,
         ):
             texts = [False, False]
-            for page in search.pages(lines):
-                if not self._shows(page.url, page.date):
+            for page in self._search.pages(lines):
+                if page.id in self._hidden_visits or not self._shows(page.url, page.date):
                     continue
                 (seeds if page.is_seed else others).write(page.line())
                 texts[page.is_seed] |= bool(page.text)

@@ -31,7 +31,8 @@ from browsers.links.decoding import encoding_of, text_of
 
 logger = logging.getLogger(__name__)
 
-_INFO: Final = "urn:pageinfo:"
+INFO: Final = "urn:pageinfo:"
+"""How the URL of a ghost's note about a visit begins."""
 _TEXT: Final = "urn:text:"
 _HTML: Final = ("text/html", "application/xhtml+xml")
 _NOT_A_PAGE: Final = frozenset("EXPI")
@@ -50,7 +51,7 @@ _TITLE: Final = re.compile(r"<title[^>]{0,200}>([^<]{0,2000})", re.IGNORECASE)
 
 def candidate(capture: Capture) -> str | None:
     """Return a line for the search when the capture may tell of a page, with a line end; None for another capture."""
-    for prefix in (_INFO, _TEXT):
+    for prefix in (INFO, _TEXT):
         if capture.url.startswith(prefix):
             return f"{ascii_json(capture.url[len(prefix) :])}\t{cdxj.line(capture)}\n"
     if capture.kind not in ("response", "revisit") or capture.status != 200 or capture.method != "GET":
@@ -101,6 +102,12 @@ class PageSearch:
         for _, group in groupby(lines, key=lambda line: line.partition("\t")[0]):
             yield from self._pages(self._known(group))
 
+    def final_url(self, note: Capture) -> str | None:
+        """Return the URL at the end of the visit, or that of the note without one; None for an unreadable note."""
+        info = parsed_object(self._block(note, _MOST_INFO))
+        found = info.get("finalUrl")
+        return (found if found and isinstance(found, str) else note.url) if info else None
+
     def _known(self, group: Iterable[str]) -> _Known:
         known = _Known("")
         for number, line in enumerate(group):
@@ -116,7 +123,7 @@ class PageSearch:
                 known.listed += read_pages(BytesIO(rest[1:].encode()))
                 continue
             capture = cdxj.parse(rest, self._collection)
-            if capture.url.startswith(_INFO):
+            if capture.url.startswith(INFO):
                 known.notes.append(capture)
             elif capture.url.startswith(_TEXT):
                 known.texts.append(capture)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -132,8 +132,8 @@ def _add_originals(
     for place in indexed_files(folder):
         for capture in captures_in(place):
             named = (capture.url, capture.date)
-            if named not in sought or capture.kind == "revisit":
-                continue
+            if named not in sought or capture.kind in ("revisit", "metadata"):
+                continue  # the list of a page's links has the URL and the date of the page
             if capture.offset in wanted[place]:
                 there.add(named)
             elif is_wanted and named not in there:
@@ -165,11 +165,12 @@ def captures_in(place: WarcPaths) -> Iterator[Capture]:
     return cdxj.captures_of(place.warc, collection, place.name)
 
 
-def record_ranges(path: Path, offsets: set[int]) -> list[tuple[int, int]]:
+def record_ranges(path: Path, offsets: set[int], hidden: Set[int] = frozenset()) -> list[tuple[int, int]]:
     """Return the byte ranges of the records to copy: the captures at these offsets and their related records.
 
     Every warcinfo is related, and so is each request, metadata or resource record that names a chosen capture in
-    WARC-Concurrent-To or is named there by one. The first range includes the dictionary at the start of a zstd file.
+    WARC-Concurrent-To or is named there by one, but for those at `hidden`. The first range includes the dictionary at
+    the start of a zstd file.
     """
     kept_ids: set[str] = set()
     named: set[str] = set()
@@ -189,7 +190,7 @@ def record_ranges(path: Path, offsets: set[int]) -> list[tuple[int, int]]:
             found.append(facts)
             kept_ids.add(record.record_id)
             named.update(record.concurrent_to)
-        elif kind in ("request", "metadata", "resource"):
+        elif kind in ("request", "metadata", "resource") and offset not in hidden:
             others.append((*facts, record.record_id, frozenset(record.concurrent_to)))
     found += [(start, end) for start, end, name, to in others if name in named or not kept_ids.isdisjoint(to)]
     prefix = [(0, start_of_all)] if start_of_all else []

@@ -124,7 +124,10 @@ def _is_newest(decision: type[PageDecision]) -> ColumnElement[bool]:
         .where(
             later.collection == decision.collection,
             later.url_hash == decision.url_hash,
-            or_(later.id > decision.id, and_(later.captured > decision.captured, later.id != decision.id)),
+            or_(
+                later.captured > decision.captured,
+                and_(later.captured == decision.captured, later.id > decision.id),
+            ),
         )
         .exists()
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from pydantic import Field
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.operation import InputModel, Page
@@ -43,7 +43,7 @@ def decide(transaction: Transaction, session: int, page: int, given: PageRuling)
     before = _newest(transaction, row.collection, target)
     note, assigned_to = given.note.strip(), given.assigned_to.strip()
     ruling = given.ruling
-    if before is not None and before.captured == target.captured:
+    if before is not None:
         # A note keeps the decision that it is written about; a decision keeps the note and the person.
         ruling = before.ruling if ruling is Ruling.NOTE and before.ruling is not Ruling.NOTHING else ruling
         note, assigned_to = note or before.note, assigned_to or before.assigned_to
@@ -138,11 +138,13 @@ def _add(
 
 
 def _newest(transaction: Transaction, collection: str, page: QaPage) -> PageDecision | None:
-    query = select(func.max(PageDecision.id)).where(
-        PageDecision.collection == collection, PageDecision.url_hash == page.url_hash
+    """Return the newest decision about the page's capture."""
+    query = select(PageDecision).where(
+        PageDecision.collection == collection,
+        PageDecision.url_hash == page.url_hash,
+        PageDecision.captured == page.captured,
     )
-    number = transaction.session.scalar(query)
-    return transaction.session.get(PageDecision, number) if number is not None else None
+    return transaction.session.scalars(query.order_by(PageDecision.id.desc()).limit(1)).first()
 
 
 def _check_user(transaction: Transaction, name: str) -> None:

@@ -19,7 +19,7 @@ from admin.models.transaction import Right, Transaction
 from admin.qa.judging.captured_page import picture_record
 from admin.qa.listing import newest_record
 from admin.qa.picture_files import NAMES, TEXT_NAME, page_folder
-from admin.qa.sessions import QaPageView, find, find_page, page_conditions, with_decisions
+from admin.qa.sessions import QaPageView, counting_decision, find, find_page, page_conditions, with_decisions
 from archive.capture import Capture
 
 OPEN: Final = "open"
@@ -100,16 +100,9 @@ def ruling_counts(transaction: Transaction, session: int) -> dict[str, int]:
     """Return how many pages of a session have each ruling; `open` counts those without one. Raises NotFound."""
     transaction.require(Right.READ)
     row = find(transaction, session)
-    newest = (
-        select(func.max(PageDecision.id).label("id"))
-        .where(PageDecision.collection == row.collection)
-        .group_by(PageDecision.url_hash)
-        .subquery()
-    )
     query = (
         select(PageDecision.ruling, func.count())
-        .join(newest, newest.c.id == PageDecision.id)
-        .join(QaPage, (QaPage.url_hash == PageDecision.url_hash) & (PageDecision.captured >= QaPage.captured))
+        .join(QaPage, PageDecision.id == counting_decision(row.collection))
         .where(*page_conditions(row), PageDecision.ruling.not_in((Ruling.NOTHING, Ruling.NOTE)))
         .group_by(PageDecision.ruling)
     )

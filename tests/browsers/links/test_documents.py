@@ -539,11 +539,18 @@ def test_the_last_type_of_a_repeated_content_type_counts(content_type: str, expe
     assert media_type(content_type) == expected
 
 
-def test_a_page_with_a_repeated_content_type_is_searched_in_its_encoding() -> None:
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/html, text/html; charset=koi8-r",
+        "text/html; charset=utf-8, text/html; charset=koi8-r",
+        "text/html; charset=koi8-r, text/html",
+        "text/html; charset=koi8-r; charset=utf-8",
+    ],
+)
+def test_a_page_with_a_repeated_content_type_is_searched_in_its_encoding(content_type: str) -> None:
     body = "<a href='/?ж'>".encode("koi8-r")
-    assert found(body, {"content-type": "text/html, text/html; charset=koi8-r"}) == [
-        ("http://site.test/?%D6", "L", "a/@href")
-    ]
+    assert found(body, {"content-type": content_type}) == [("http://site.test/?%D6", "L", "a/@href")]
 
 
 KINDS = ("text/html", "text/css", "application/xml", "text/plain", "", "x", "application/json", "text/javascript")

@@ -70,6 +70,7 @@ class Shelf:
         date: int = DATE + SECOND,
         page_id: str = "page-1",
         kind: ResourceKind = "resource",
+        concurrent_to: str | None = None,
     ) -> Capture:
         """Keep a record as a ghost's visit leaves it."""
         record = resource_record(
@@ -80,6 +81,7 @@ class Shelf:
             date=date,
             context=Context(self.name, job="daily-20261121081500", page_id=page_id),
             warcinfo_id=self.writer.warcinfo_id,
+            concurrent_to=concurrent_to,
         )
         return self.writer.append([record])[0]
 

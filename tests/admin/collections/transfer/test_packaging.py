@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.archive.browsed_collection import HOSTILE, fill, fill_index, png
+from support.archive.browsed_collection import HOSTILE, Shelf, fill, fill_index, png
 from support.archive.exchanges import DATE, digests, exchange, keep, response
 from support.archive.oracles import fastwarc_check
 from support.archive.replayweb import playing
@@ -25,6 +25,7 @@ from support.browsers.garden_crawl import COLLECTION, SEED, crawl
 from support.processes.ghostfleet_command import ROOT
 
 from admin.demo.garden import GardenSite
+from archive.access_rules import Access, AccessRules, rule_for
 from archive.capture import Context, Original
 from archive.settings.load import Settings, load
 from archive.wacz.signature import SigningKey
@@ -36,6 +37,7 @@ from bench.peers.peer import PeerUnavailable, install
 DAY = 86_400_000_000
 _TRIES = 20
 TEXT = "The linnet sings on the hill."
+SECRET = "http://secret.example/a"
 
 
 def _command(home: Path, *arguments: str | Path) -> list[str]:
@@ -196,6 +198,66 @@ def test_a_job_is_packaged_with_the_originals_of_its_revisits(two_days: Settings
     assert urls == ["http://example.org/a/2", "http://example.org/logo", "http://example.org/logo"]
     for path in (tmp_path / "out/archive").iterdir():
         fastwarc_check(path)
+
+
+@pytest.fixture
+def redirected(settings: Settings) -> Settings:
+    """Two pages whose scripts led the visits to another URL: one to SECRET, the other one not."""
+    shelf, pages = Shelf(settings), {}
+    for name, final_url in (("moved", SECRET), ("plain", "http://example.org/open")):
+        visit = exchange(f"/{name}", response(f"<title>{name}".encode()), context=Context("news", "daily", name))
+        page = pages[name] = keep(shelf.writer, visit)
+        told: dict[str, Any] = {"url": page.url, "date": DATE, "page_id": name, "concurrent_to": page.record_id}
+        shelf.kept("urn:text:", f"text of {final_url}".encode(), "text/plain; charset=utf-8", **told)
+        shelf.kept("urn:thumbnail:", png(), **told)
+        link = f"outlink: {final_url}/inner L a/@href\r\n".encode()
+        shelf.kept("", link, "application/warc-fields", kind="metadata", **told)
+        notes = json.dumps({"title": f"title of {final_url}", "url": page.url, "finalUrl": final_url})
+        shelf.kept("urn:pageinfo:", notes.encode(), "application/json", **told)
+    later = exchange("/moved", started=DATE + DAY, id="exchange-2", context=Context("news", "weekly", "other"))
+    keep(shelf.writer, later, Original.of(pages["moved"]))
+    shelf.close()
+    return settings
+
+
+@pytest.mark.parametrize("access", [Access.EXCLUDE, Access.BLOCK])
+@pytest.mark.parametrize("job", ["", "weekly"])
+def test_the_url_at_the_end_of_a_visit_decides_too(
+    redirected: Settings, tmp_path: Path, access: Access, job: str
+) -> None:
+    """Job weekly has a revisit of the page. Its original is added, to which records of the visit are tied."""
+    AccessRules([rule_for(SECRET, access)]).save(redirected.collection("news") / "access.aclj")
+    code, result = _wacz(redirected.home, "news", "-o", tmp_path / "news.wacz", *(("--job", job) if job else ()))
+    assert (code, result["missing"]) == (0, [])
+    with zipfile.ZipFile(tmp_path / "news.wacz") as package:
+        lines, pages = [line[2]["url"] for line in _index(package)], _lines(package, "pages/pages.jsonl")[1:]
+        package.extractall(tmp_path / "out", [each for each in package.namelist() if each.startswith("archive/")])
+    (copy,) = (tmp_path / "out/archive").iterdir()
+    assert SECRET.encode() not in b"".join(piece for each in records(copy) for piece in each.block())
+    titles = [(each["url"], each["title"]) for each in pages]
+    moved, plain = "http://example.org/moved", "http://example.org/plain"
+    if job:
+        assert (sorted(lines), result["hidden"], result["originals"]) == ([moved, moved], 0, 1)
+        assert titles == [(moved, "moved")], "the title of the document, which the revisit refers to"
+    else:
+        derived = [f"urn:{name}:{plain}" for name in ("pageinfo", "text", "thumbnail")]
+        assert (sorted(lines), result["hidden"]) == ([moved, moved, plain, *derived], 4)
+        assert result["captures"] == len(lines) + 1, "the metadata record of the other page is no line of the index"
+        assert titles == [(moved, "moved"), (plain, "title of http://example.org/open")], "the revisit is a page, too"
+
+
+def test_a_visit_whose_note_can_not_be_read_is_hidden_when_there_are_rules(
+    redirected: Settings, tmp_path: Path
+) -> None:
+    shelf = Shelf(redirected)
+    shelf.kept("urn:pageinfo:", b"{", "application/json", url="http://example.org/lost", page_id="lost")
+    shelf.kept("urn:text:", b"text of the lost", "text/plain", url="http://example.org/lost", page_id="lost")
+    shelf.close()
+    assert _wacz(redirected.home, "news", "-o", tmp_path / "news.wacz")[1]["hidden"] == 0
+    rule_of_others = rule_for("http://other.example/", Access.EXCLUDE)
+    AccessRules([rule_of_others]).save(redirected.collection("news") / "access.aclj")
+    _, result = _wacz(redirected.home, "news", "-o", tmp_path / "news.wacz")
+    assert (result["hidden"], result["captures"]) == (2, 11)
 
 
 @pytest.mark.timeout(600)  # py-wacz may have to be installed first

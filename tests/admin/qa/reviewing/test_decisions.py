@@ -13,6 +13,7 @@ from admin.models.people_tables import Role
 from admin.models.qa_tables import PageDecision, Ruling
 from admin.models.transaction import COMMAND_LINE
 from admin.qa.reviewing.decisions import PageRuling, decide, list_decisions, undo
+from admin.qa.reviewing.review import ruling_counts
 from admin.qa.sessions import list_pages, show_page
 
 
@@ -93,6 +94,38 @@ def test_a_decision_about_an_earlier_capture_is_shown_and_decides_nothing(databa
         made = decide(transaction, new.id, page.id, PageRuling(ruling=Ruling.REJECTED)).decision
         assert made is not None
         assert (made.ruling, made.note, made.is_earlier) == (Ruling.REJECTED, "", False)
+
+
+def test_a_later_decision_about_an_earlier_capture_leaves_those_about_others(database: Database) -> None:
+    with database.transaction(COMMAND_LINE) as transaction:
+        old, new = add_session(transaction), add_session(transaction)
+        before, page = add_page(transaction, old), add_page(transaction, new, captured=CAPTURED + SECOND)
+
+        def rulings() -> list[Ruling | None]:
+            """The rulings in both sessions, which all readers of decisions agree on."""
+            found = []
+            for session, number in ((old.id, before.id), (new.id, page.id)):
+                decision = show_page(transaction, session, number).decision
+                found.append(decision.ruling if decision is not None else None)
+                ruling = "open" if decision is None or decision.is_earlier else decision.ruling
+                assert [each.id for each in list_pages(transaction, session, ruling=ruling).items] == [number]
+                counts = ruling_counts(transaction, session)
+                assert {name: count for name, count in counts.items() if count} == {ruling: 1}
+            return found
+
+        decide(transaction, new.id, page.id, PageRuling(ruling=Ruling.REJECTED))
+        assert rulings() == [Ruling.REJECTED, Ruling.REJECTED], "a decision about a later capture counts"
+        decide(transaction, old.id, before.id, PageRuling(ruling=Ruling.ACCEPTED))
+        assert rulings() == [Ruling.ACCEPTED, Ruling.REJECTED]
+        decide(transaction, new.id, page.id, PageRuling(ruling=Ruling.NOTE, note="broken"))
+        assert rulings() == [Ruling.ACCEPTED, Ruling.REJECTED], "a note keeps the ruling about its capture"
+        undo(transaction, new.id, page.id)
+        undo(transaction, old.id, before.id)
+        assert rulings() == [Ruling.REJECTED, Ruling.REJECTED]
+        decide(transaction, old.id, before.id, PageRuling(ruling=Ruling.ACCEPTED))
+        undo(transaction, new.id, page.id)
+        assert rulings() == [Ruling.ACCEPTED, Ruling.ACCEPTED]
+        assert list_pages(transaction, new.id, ruling="open").items, "that about an earlier capture is only shown"
 
 
 @pytest.mark.parametrize(
