@@ -112,9 +112,9 @@ class CaptureRecording:
         return live.log if live is not None else None
 
     def address_of(self, session: int) -> str | None:
-        """Return host:port of the proxy that serves the session; None for one that is not served."""
+        """Return host:port of the proxy that serves the session; None for one that is not served, or that ends."""
         live = self._live.get(session)
-        return live.proxy.address if live is not None else None
+        return live.proxy.address if live is not None and live.state is not CaptureState.ENDING else None
 
     def trouble_of(self, session: int) -> str:
         """Return why the session records nothing, or not everything; empty when all is well."""
@@ -258,6 +258,7 @@ class CaptureRecording:
             self._end_removed(number, request.collection)
             return
         if state is CaptureState.ENDING:
+            live.state = state
             self.before_end(number)
             counts = self._control.finish(live.proxy, wait_seconds=_FINISH_SECONDS, finish_files=True)
             if counts is None:

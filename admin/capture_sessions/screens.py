@@ -165,7 +165,11 @@ class Screens:
             secret_field=lambda name: self._recording.note_secret_field(session, name),
             picture=lambda url, png: self._recording.keep_picture(session, url, png),
         )
-        return await RemoteBrowser.start(order, notes)
+        browser = await RemoteBrowser.start(order, notes)
+        if self._recording.address_of(session) != address:
+            await browser.close()
+            raise RemoteBrowserFailed("the session has ended")
+        return browser
 
     async def _save_login(self, browser: RemoteBrowser, viewer: _Viewer, name: str) -> None:
         """Keep the cookies and the storage of the browser, encrypted, as a login that crawls can use."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from archive.dates import iso_date, now_micros
 from archive.file_lock import lock_or_not
@@ -69,6 +69,19 @@ class FinishedFile:
         return f"{self.collection}/indexes/{self.place.name}{SIDECAR_SUFFIX}"
 
 
+@dataclass(frozen=True, slots=True)
+class _FileIdentity:
+    """A later file with the same name has another identity."""
+
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, seen: os.stat_result) -> Self:
+        return cls(seen.st_ino, seen.st_size, seen.st_mtime_ns)
+
+
 @dataclass(slots=True)
 class UploadStatus:
     """The status counts uploads since the start of this uploader."""
@@ -101,8 +114,9 @@ class Uploader:
         self._home = settings.home
         self._settings = settings.storage
         self._storage = Storage(settings.storage)
-        self._done: set[str] = set()
+        self._done: dict[str, _FileIdentity] = {}
         self._verified: set[str] = set()
+        """Names of the done files whose bytes this uploader has read back."""
         self._listed: set[str] = set()
         self._said: dict[str, str] = {}
         self._waiting: dict[str, os.stat_result] = {}
@@ -184,7 +198,8 @@ class Uploader:
 
     def _look(self, is_over: Callable[[], bool]) -> None:
         files = list(finished(self._home))
-        found = {file.name: seen for file in files if file.name not in self._done and (seen := self._seen(file))}
+        found = {file.name: seen for file in files if (seen := self._seen(file))}
+        self._forget_replaced(found)
         for collection in {file.collection for file in files} - self._listed:
             self._take_stock(collection, [file for file in files if file.name in found], found)
         waiting = [file for file in files if file.name in found and file.name not in self._done]
@@ -210,11 +225,21 @@ class Uploader:
             self._note_failure(file.name, error)
             return None
 
+    def _forget_replaced(self, found: Mapping[str, os.stat_result]) -> None:
+        """Forget files that have gone or were replaced, since the storage may not have a new file of the same name."""
+        for name, known in list(self._done.items()):
+            if name not in found or _FileIdentity.of(found[name]) != known:
+                del self._done[name]
+                self._verified.discard(name)
+                self._listed.discard(name.partition("/")[0])
+
     def _take_stock(self, collection: str, files: list[FinishedFile], found: Mapping[str, os.stat_result]) -> None:
-        """Read which files were uploaded before this uploader was started. Raises StorageError."""
+        """Read which files the storage has already. Raises StorageError."""
         there = self._storage.sizes(f"{collection}/archive")
-        mine = [file for file in files if file.collection == collection]
-        self._done |= {file.name for file in mine if there.get(file.place.name) == found[file.name].st_size}
+        for file in files:
+            seen = found[file.name]
+            if file.collection == collection and there.get(file.place.name) == seen.st_size:
+                self._done[file.name] = _FileIdentity.of(seen)
         self._listed.add(collection)
 
     def _tried(
@@ -246,8 +271,9 @@ class Uploader:
             log.info(
                 "uploaded %s to %s and verified it, %d bytes in %.1f s", file.name, self._storage.place, size, seconds
             )
-        self._done.add(file.name)
-        self._count_waiting(self.status.waiting_bytes - self._waiting.pop(file.name).st_size)
+        before = self._waiting.pop(file.name)
+        self._done[file.name] = _FileIdentity.of(before)
+        self._count_waiting(self.status.waiting_bytes - before.st_size)
         self._report()
 
     def _count_waiting(self, size: int) -> None:
@@ -260,11 +286,16 @@ class Uploader:
         return keep >= 0 and (seen := self._seen(file)) is not None and time.time() - seen.st_mtime >= keep
 
     def _remove(self, file: FinishedFile, is_over: Callable[[], bool]) -> None:
-        """Remove a local copy after this uploader has verified the file in the storage."""
+        """Remove a local copy after this uploader has verified the file in the storage.
+
+        A file that was replaced since this search began stays; the next search handles the new one.
+        """
         if file.name not in self._verified and not self._storage.has_same(file.warc, file.name, is_over):
             raise StorageConflict(f"{self._storage.place} has another {file.name}; the local copy stays")
+        if _FileIdentity.of(file.warc.stat()) != self._done[file.name]:
+            return
         file.warc.unlink()
-        self._done.discard(file.name)
+        del self._done[file.name]
         self._verified.discard(file.name)
         self.status.removed += 1
         log.info("removed the local copy of %s", file.name)

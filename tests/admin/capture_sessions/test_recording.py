@@ -11,7 +11,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -34,6 +34,7 @@ from admin.capture_sessions.page_facts import urls_with_picture
 from admin.capture_sessions.process import CaptureProcess, RunningProxy, running_proxy, tick_steadily
 from admin.capture_sessions.proxy_access import CHECK_URL
 from admin.capture_sessions.recording import CaptureRecording, Taken
+from admin.capture_sessions.screens import Screens, socket_path
 from admin.capture_sessions.sessions import CaptureAccess, CaptureSessionView, NewCaptureSession
 from admin.collections.delete import ChangeRefused, delete, refusal
 from admin.collections.rename import rename
@@ -43,6 +44,7 @@ from admin.models.errors import IllegalState
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings, load
 from archive.warc.upkeep.check import check
+from browsers.remote.framing import ScreenMessage, packed
 from browsers.visit import FleetUnavailable
 
 pytestmark = pytest.mark.timeout(300)
@@ -505,6 +507,40 @@ def test_a_certificate_that_is_not_trusted_is_named_until_it_is(hand: Hand) -> N
         with hand.browser(number, verify=trusting) as browser:
             assert browser.get(site.url("/")).text == "safe"
         until(lambda: hand.tick() or not hand.view(number).error, what="the end of the trouble")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("ends_later", [False, True])
+def test_a_session_that_ends_while_its_browser_starts_leaves_no_browser(
+    hand: Hand, chromium: str, tmp_path: Path, ends_later: bool
+) -> None:
+    go, pids, slow_browser = tmp_path / "go", tmp_path / "pids", tmp_path / "chromium"
+    slow_browser.write_text(
+        f'#!/bin/sh\necho $$ >>{pids}\nuntil [ -e {go} ]; do sleep 0.05; done\nexec {chromium} "$@"\n'
+    )
+    slow_browser.chmod(0o700)
+    chosen = hand.settings.browsers.model_copy(update={"executable": str(slow_browser)})
+    settings = hand.settings.model_copy(update={"browsers": chosen})
+    number = hand.start(screen=True)
+    screens = Screens(settings, hand.recording, hand.proxy.addresses.proxy)
+    with ExitStack() as at_end:
+        at_end.callback(screens.close)
+        at_end.callback(go.touch)
+        at_end.enter_context(patch.object(hand.recording, "before_end", screens.close_session))
+        person = at_end.enter_context(socket.socket(socket.AF_UNIX))
+        person.connect(str(socket_path(settings.home)))
+        person.sendall(packed(ScreenMessage.of_json({"session": number})))
+        pid = int(until(lambda: pids.exists() and pids.read_text(), what="the start of the browser"))
+        with patch.object(hand.proxy.control, "finish", return_value=None) if ends_later else nullcontext():
+            hand.do(sessions.end, number)
+            assert hand.view(number).state is (CaptureState.ENDING if ends_later else CaptureState.ENDED)
+            go.touch()
+            until(lambda: not Path(f"/proc/{pid}").exists(), what="the end of the browser")
+        with person.makefile("rb") as told:
+            assert b"the session has ended" in told.read()
+        assert pids.read_text().split() == [str(pid)]
+        hand.recording.tick()
+        assert hand.view(number).state is CaptureState.ENDED
 
 
 @pytest.mark.browser

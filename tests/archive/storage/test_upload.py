@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -336,6 +337,76 @@ def test_a_local_copy_is_removed_only_when_the_storage_gives_back_the_same(home:
 
     assert Uploader(removing).look()
     assert not warc.exists()
+
+
+@pytest.mark.parametrize("keep_local_seconds", [0, -1])
+@pytest.mark.parametrize("has_same_size", [True, False])
+@pytest.mark.parametrize("was_missed", [True, False])
+def test_a_new_file_with_the_name_of_an_old_one_stays_when_the_storage_has_the_old_one(
+    home: Path, target: Path, keep_local_seconds: int, has_same_size: bool, was_missed: bool
+) -> None:
+    settings = settings_for(home, str(target), keep_local_seconds=keep_local_seconds)
+    (warc,) = written(settings)
+    in_an_hour = time.time() + 3600
+    os.utime(warc, (in_an_hour, in_an_hour))
+    uploader = Uploader(settings)
+    assert uploader.look()
+    kept = target / "news/archive" / warc.name
+    old = kept.read_bytes()
+    new = old[:-1] + bytes([old[-1] ^ 1]) + (b"" if has_same_size else b"more")
+
+    warc.unlink()
+    if was_missed:
+        assert uploader.look()
+    warc.write_bytes(new)
+
+    for _ in range(2):
+        is_well = uploader.look()
+        assert (warc.read_bytes(), kept.read_bytes(), uploader.status.removed) == (new, old, 0)
+        if not has_same_size or keep_local_seconds == 0:
+            assert not is_well
+            assert "has another" in uploader.status.failing[f"news/archive/{warc.name}"]
+    assert uploader.status.waiting == (0 if has_same_size else 1)
+
+
+def test_a_new_file_that_the_storage_does_not_have_is_uploaded_under_the_old_name(home: Path, target: Path) -> None:
+    settings = settings_for(home, str(target))
+    (warc,) = written(settings)
+    uploader = Uploader(settings)
+    assert uploader.look()
+    kept = target / "news/archive" / warc.name
+    kept.unlink()
+    data = warc.read_bytes()
+    warc.unlink()
+    warc.write_bytes(data + data)
+
+    assert uploader.look()
+
+    assert kept.read_bytes() == data + data
+    assert uploader.status.handed_over == 2
+
+
+def test_a_file_that_is_replaced_while_it_is_compared_stays(home: Path, faulty: type[FaultyStore]) -> None:
+    (warc,) = written(settings_for(home, "faulty://bucket"))
+    assert Uploader(settings_for(home, "faulty://bucket")).look()
+    new = warc.with_suffix(".new")
+    new.write_bytes(b"another file")
+
+    class ReplacingStore(FaultyStore):
+        def _open(self, path: str, mode: str = "rb", *args: Any, **kwargs: Any) -> Any:
+            if path.endswith(warc.name) and new.exists():
+                new.replace(warc)
+            return super()._open(path, mode, *args, **kwargs)
+
+    fsspec.register_implementation("faulty", ReplacingStore, clobber=True)
+    uploader = Uploader(settings_for(home, "faulty://bucket", keep_local_seconds=0))
+
+    uploader.look()
+
+    assert not new.exists(), "the file was replaced"
+    assert warc.read_bytes() == b"another file"
+    assert not uploader.look()
+    assert warc.read_bytes() == b"another file"
 
 
 def test_a_second_uploader_of_the_home_keeps_out(settings: Settings, target: Path) -> None:
