@@ -74,6 +74,11 @@ class Person:
     def press(self, name: str) -> None:
         self.tab.get_by_role("button", name=name, exact=True).click()
 
+    def send(self, name: str) -> None:
+        """Press a button and wait for the next page, which would interrupt a later navigation."""
+        with self.tab.expect_navigation():
+            self.press(name)
+
     def told(self, path: str, **query: Any) -> Any:
         answer = self.tab.request.get(f"{self.address}/api/v1{path}", params=query)
         assert answer.status == 200, answer.text()
@@ -184,11 +189,11 @@ def make_harvests(person: Person) -> None:
     person.fill(name="hourly news", collection="news", configurations=SLOW)
     person.tab.locator("[name=schedule]").select_option(label="hourly")
     person.press("Save")
-    person.press("Activate")
+    person.send("Activate")
     person.goto("/harvests/new?kind=snapshot")
     person.fill(name="everything", collection="all", max_objects="10")
     person.press("Save")
-    person.press("Activate")
+    person.send("Activate")
 
 
 def watch_pause_and_resume(person: Person, number: int) -> None:
@@ -196,7 +201,7 @@ def watch_pause_and_resume(person: Person, number: int) -> None:
     person.goto(f"/jobs/{number}")
     objects = person.tab.locator("#live article", has_text="expected").locator(".big")
     until(lambda: objects.inner_text().isdecimal() and int(objects.inner_text()) >= 2, what="progress", within=60)
-    person.press("Pause")
+    person.send("Pause")
     status = person.tab.locator("#live [role=status]").first
     until(lambda: "paused" in status.inner_text(), what="the page to say paused", within=60)
     person.goto(f"/jobs/{number}")
