@@ -32,7 +32,7 @@ _UNDECIDED: Final = 8
 """Fewest bytes that show whether a status line begins."""
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
 DIGITS: Final = re.compile(rb"[0-9]{1,19}")
-"""Of a Content-Length."""
+"""The pattern matches a Content-Length."""
 MOST_LINES: Final = 16_384
 """Of one head."""
 _MOST_NAMES: Final = 256

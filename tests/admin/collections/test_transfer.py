@@ -273,15 +273,19 @@ def stored(home: Path, tmp_path: Path) -> Settings:
     return load({"home": str(home), "storage": storage}, environment={})
 
 
-@pytest.mark.parametrize("case", ["copied", "linked", "recompressed", "converted"])
-def test_a_file_that_only_the_storage_has_is_present(stored: Settings, tmp_path: Path, case: str) -> None:
-    source = _foreign(
-        tmp_path / "other.warc.gz", "http://a.example/", "http://b.example/", packed=case != "recompressed"
-    )
+def _source_of(case: str, folder: Path) -> Path:
+    """Return a file that an import takes in this way."""
+    source = _foreign(folder / "other.warc.gz", "http://a.example/", "http://b.example/", packed=case != "recompressed")
     if case == "recompressed":
         source.write_bytes(gzip.compress(source.read_bytes()))
     elif case == "converted":
         source.write_bytes(source.read_bytes()[:-30])
+    return source
+
+
+@pytest.mark.parametrize("case", ["copied", "linked", "recompressed", "converted"])
+def test_a_file_that_only_the_storage_has_is_present(stored: Settings, tmp_path: Path, case: str) -> None:
+    source = _source_of(case, tmp_path)
     first = _taken(stored, source, by_reference=case == "linked")
     Uploader(stored).look()
     assert not os.listdir(stored.archive_dir("old"))
@@ -311,13 +315,7 @@ def test_a_file_that_only_the_storage_has_becomes_an_original_with_dedup(stored:
 @pytest.mark.parametrize("case", ["copied", "linked", "recompressed", "converted"])
 def test_imports_of_one_file_at_once_take_it_once(home: Path, tmp_path: Path, case: str) -> None:
     settings = load({"home": str(home)}, environment={})
-    source = _foreign(
-        tmp_path / "other.warc.gz", "http://a.example/", "http://b.example/", packed=case != "recompressed"
-    )
-    if case == "recompressed":
-        source.write_bytes(gzip.compress(source.read_bytes()))
-    elif case == "converted":
-        source.write_bytes(source.read_bytes()[:-30])
+    source = _source_of(case, tmp_path)
     copy = shutil.copy(source, tmp_path / "under another name.warc.gz")
     with Captures(settings.database_url) as captures:
         late = Importer(settings, "old", captures, Choices(by_reference=case == "linked"))

@@ -136,7 +136,7 @@ def test_a_list_has_links_to_its_pages_whatever_the_query_has(client: httpx.Clie
 
 
 def can_be_named(place: str, name: str) -> bool:
-    """Whether a thing whose pages are below the place can get this name."""
+    """Return whether a thing whose pages are below the place can get this name."""
     checks: dict[str, Callable[[str], object]] = {"/domains": registered_domain, "/users": login_name}
     try:
         checks.get(place, lambda name: refuse([name_problem("name", name)]))(name)

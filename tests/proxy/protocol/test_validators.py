@@ -1,4 +1,4 @@
-"""What a conditional request names, and which earlier response a 304 to it is about."""
+"""A conditional request names validators, which tell about which earlier response a 304 is."""
 
 from __future__ import annotations
 
