@@ -105,15 +105,16 @@ class Robots:
 def _with_token(line: str, token: str) -> str:
     """Return a line of robots.txt. One that begins a group names `*`, this product token, or no robot.
 
-    Product tokens are compared (RFC 9309 section 2.2.1), and Protego looks for the whole text. Protego also copies each
-    rule for every other robot that its group names.
+    Product tokens are compared (RFC 9309 section 2.2.1), and Protego looks for the whole text. A site may name a robot
+    by its whole User-Agent, so that the token of the line is found as that of the job. Protego also copies each rule
+    for every other robot that its group names.
     """
     match = _AGENT_LINE.match(line)
     if match is None:
         return line
     named = line[match.end() :]
-    product = _PRODUCT.search(named.partition("#")[0])
-    is_ours = product is not None and product[0].lower() == token.lower()
+    product = product_token(named.partition("#")[0])
+    is_ours = product != "*" and product.lower() == token.lower()
     name = "*" if _EVERY_AGENT.match(named) else token if is_ours else _OTHER_AGENT
     return f"User-agent: {name}"
 

@@ -76,6 +76,21 @@ def test_product_tokens_are_compared(field: str, agent: str, name: str, is_bound
     assert rules(f"{field}{name}\nDisallow: /\n").allows(SITE + "/", agent) is not is_bound
 
 
+@pytest.mark.parametrize(
+    ("agent", "name", "is_bound"),
+    [
+        (AGENT, "Mozilla/5.0 (compatible; Ghostfleet/1.0)", True),
+        ("ghostfleet/0.1", "Mozilla/5.0 (compatible; Ghostfleet/1.0; +https://archive.example/)", True),
+        ("Mozilla/5.0 (X11) ghostfleet (+https://archive.example/)", "Mozilla/5.0 (compatible; AhrefsBot/7.0)", False),
+        ("Mozilla/5.0 (X11) ghostfleet (+https://archive.example/)", "Mozilla/4.0 (compatible; MSIE 6.0)", False),
+        ("Mozilla/5.0 (X11) ghostfleet (+https://archive.example/)", "Mozilla", True),
+        (AGENT, "Mozilla/5.0 # compatible; ghostfleet", False),
+    ],
+)
+def test_a_robot_that_is_named_by_its_whole_user_agent_is_its_product(agent: str, name: str, is_bound: bool) -> None:
+    assert rules(f"User-agent: {name}\nDisallow: /\n").allows(SITE + "/", agent) is not is_bound
+
+
 def test_many_robots_and_many_rules_are_not_multiplied() -> None:
     """A copy of each rule for each robot would take 70 megabytes here, and gigabytes in a file of 500 KiB."""
     robots = rules("".join(f"User-agent:{number}\n" for number in range(1000)) + "Allow:/a\n" * 1000)
