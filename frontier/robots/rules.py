@@ -36,7 +36,8 @@ type RobotsVerdict = Literal["rules", "open", "unreachable"]
 
 _COMPATIBLE: Final = re.compile(r"compatible;\s*([A-Za-z][A-Za-z_-]*)", re.IGNORECASE)
 _PRODUCT: Final = re.compile(r"[A-Za-z][A-Za-z_-]*")
-_AGENT_LINE: Final = re.compile(r"\s*user(?:-|\s*)agent(?:\s*:|\s)\s*", re.IGNORECASE)
+_AGENT_LINE: Final = re.compile(r"\s*user(?:-|\s*)agent(?:\s*:|\s(?![^:#]*:(?:[\s#]|$)))\s*", re.IGNORECASE)
+"""The beginning of a line that begins a group. Other words before a colon and a space are the name of another line."""
 _EVERY_AGENT: Final = re.compile(r"\*(?![^\s#])")
 _OTHER_AGENT: Final = "0"
 """A name that no product token has."""

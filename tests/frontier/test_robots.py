@@ -91,6 +91,25 @@ def test_a_robot_that_is_named_by_its_whole_user_agent_is_its_product(agent: str
     assert rules(f"User-agent: {name}\nDisallow: /\n").allows(SITE + "/", agent) is not is_bound
 
 
+@pytest.mark.parametrize(
+    ("line", "begins_group"),
+    [
+        ("user agent policy: see below", False),
+        ("User-agent names: # below", False),
+        ("useragent policy:", False),
+        ("useragent policy:# below", False),
+        ("user agent other", True),
+        ("user-agent other # such as: these", True),
+        ("user agent http://other.example/", True),
+        ("user agent : other: this one", True),
+    ],
+)
+def test_a_line_with_another_word_before_its_colon_begins_no_group(line: str, begins_group: bool) -> None:
+    robots = rules(f"User-agent: *\nDisallow: /a\n{line}\nDisallow: /b\n")
+    assert not robots.allows(f"{SITE}/a", AGENT)
+    assert robots.allows(f"{SITE}/b", AGENT) is begins_group
+
+
 def test_many_robots_and_many_rules_are_not_multiplied() -> None:
     """A copy of each rule for each robot would take 70 megabytes here, and gigabytes in a file of 500 KiB."""
     robots = rules("".join(f"User-agent:{number}\n" for number in range(1000)) + "Allow:/a\n" * 1000)
