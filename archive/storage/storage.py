@@ -121,11 +121,9 @@ class Storage:
         """
         final, part = self._path(name), self._path(name) + PART_SUFFIX
         with source.open("rb") as file, self._errors("take", name):
-            size, there = os.fstat(file.fileno()).st_size, self._size(final)
-            if there == size:
+            size = os.fstat(file.fileno()).st_size
+            if self._size(final) == size if replace else self._has(name, size):
                 return False
-            if there is not None and not replace:
-                raise StorageConflict(f"{self.place} has another {name}, of {there} bytes instead of {size}")
             if self._has_folders:
                 self._fs.makedirs(final.rpartition("/")[0], exist_ok=True)
             sent = self._copy(file, part, is_over)
@@ -137,6 +135,15 @@ class Storage:
             if (there := self._size(final)) != size:
                 raise StorageError(f"{self.place} renamed {name}, and has {there} bytes of it instead of {size}")
         return True
+
+    def has(self, source: Path, name: str) -> bool:
+        """Return whether the storage has a file of this name and of the size of the local file.
+
+        Raises StorageConflict when the storage has a file of another size with this name. Raises StorageError.
+        """
+        size = source.stat().st_size
+        with self._errors("show", name):
+            return self._has(name, size)
 
     def has_same(self, source: Path, name: str, is_over: Callable[[], bool]) -> bool:
         """Return whether the storage has the same bytes as the local file. Raises StorageError and CopyStopped."""
@@ -158,6 +165,12 @@ class Storage:
             return int(self._fs.info(path)["size"])
         except FileNotFoundError:
             return None
+
+    def _has(self, name: str, size: int) -> bool:
+        there = self._size(self._path(name))
+        if there not in (None, size):
+            raise StorageConflict(f"{self.place} has another {name}, of {there} bytes instead of {size}")
+        return there == size
 
     def _copy(self, file: BinaryIO, path: str, is_over: Callable[[], bool]) -> _Measured:
         with self._fs.open(path, "wb") as copy:

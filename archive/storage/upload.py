@@ -262,7 +262,8 @@ class Uploader:
         if not file.sidecar.exists():
             raise StorageConflict(f"{file.warc} has no sidecar; `{command('repair')}` writes it")
         began, self.status.copying = time.monotonic(), file.name
-        self._storage.put(file.sidecar, file.sidecar_name, is_over, replace=True)
+        if not self._storage.has(file.warc, file.name):  # otherwise the stored sidecar is the one of the stored WARC
+            self._storage.put(file.sidecar, file.sidecar_name, is_over, replace=True)
         if self._storage.put(file.warc, file.name, is_over):
             size, seconds = file.warc.stat().st_size, time.monotonic() - began
             self._verified.add(file.name)

@@ -351,22 +351,26 @@ def test_a_new_file_with_the_name_of_an_old_one_stays_when_the_storage_has_the_o
     os.utime(warc, (in_an_hour, in_an_hour))
     uploader = Uploader(settings)
     assert uploader.look()
-    kept = target / "news/archive" / warc.name
-    old = kept.read_bytes()
+    kept, kept_index = target / "news/archive" / warc.name, target / f"news/indexes/{warc.name}.cdxj"
+    old, old_index = kept.read_bytes(), kept_index.read_bytes()
     new = old[:-1] + bytes([old[-1] ^ 1]) + (b"" if has_same_size else b"more")
 
     warc.unlink()
     if was_missed:
         assert uploader.look()
     warc.write_bytes(new)
+    sidecar_of(warc).write_bytes(b"the lines of the new file\n")
 
     for _ in range(2):
         is_well = uploader.look()
         assert (warc.read_bytes(), kept.read_bytes(), uploader.status.removed) == (new, old, 0)
+        assert kept_index.read_bytes() == old_index
         if not has_same_size or keep_local_seconds == 0:
             assert not is_well
             assert "has another" in uploader.status.failing[f"news/archive/{warc.name}"]
     assert uploader.status.waiting == (0 if has_same_size else 1)
+    uploader.hand_over([f"news/archive/{warc.name}"])
+    assert (kept.read_bytes(), kept_index.read_bytes()) == (old, old_index)
 
 
 def test_a_new_file_that_the_storage_does_not_have_is_uploaded_under_the_old_name(home: Path, target: Path) -> None:
