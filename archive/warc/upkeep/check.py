@@ -144,13 +144,13 @@ def _check_open_file(path: Path, seen: _FileSet) -> Iterator[FileProblem]:
     except FileNotFoundError:  # its writer has closed it since the folder was listed
         yield from _check_file(path.with_name(path.name.removesuffix(OPEN_SUFFIX)), seen)
         return
-    if not is_written:
-        yield FileProblem(
-            path, 0, "", "the file was left open by a writer that has ended; `ghostfleet repair` closes it"
-        )
     if not size:
         return
     whole = whole_part(path)
+    if not is_written:
+        left = "the file was left open by a writer that has ended"
+        does = "can't close it" if whole.is_refused else "closes it"
+        yield FileProblem(path, 0, "", f"{left}; `ghostfleet repair` {does}")
     if whole.length:
         yield from _check_file(path, seen, end=whole.length)
     if whole.length < size:
