@@ -23,11 +23,14 @@ _UNSEEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 """Categories of characters that nobody sees, among them the marks that turn the direction of writing."""
 
 
-def name_problem(field: str, name: str) -> Problem | None:
+def name_problem(field: str, name: str, present: str | None = None) -> Problem | None:
     """Return what is wrong with the name that a person gives to a thing; None when nothing is.
 
-    A name is part of addresses, so it has no slash, and no character that nobody sees.
+    A name is part of addresses, so it has no slash, and no character that nobody sees. The `present` name of the thing
+    stays possible, so that a thing that an earlier release named can be changed.
     """
+    if name == present:
+        return None
     if not name.strip():
         return Problem(field, "the name is empty; write a name such as weekly")
     if len(name) > LONGEST_NAME:

@@ -93,15 +93,16 @@ def save_template(transaction: Transaction, name: str, given: LetterTemplateInpu
     """Save a letter template, a new one or one that is there. Raises InvalidInput with unknown fields."""
     transaction.require(Right.CURATE)
     unknown = sorted({each for each in _FIELD.findall(given.subject + given.body) if each not in FIELDS})
+    named = select(LetterTemplate).where(LetterTemplate.name == name)
+    row = None if note_problem("name", name) else transaction.session.scalars(named).one_or_none()
     refuse(
         [
-            name_problem("name", name),
+            name_problem("name", name, row.name if row is not None else None),
             note_problem("subject", given.subject, _LONGEST_SUBJECT),
             note_problem("body", given.body),
             *(Problem("body", f"{{{each}}} is no field; use {', '.join(FIELDS)}") for each in unknown),
         ]
     )
-    row = transaction.session.scalars(select(LetterTemplate).where(LetterTemplate.name == name)).one_or_none()
     old = None
     if row is None:
         row = LetterTemplate(name=name, edition=0)

@@ -24,9 +24,11 @@ _FACT_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _OWN_FACTS: Final = frozenset(("harvest", "kind", "run", "comments", "audience", "schedule", "extended"))
 
 
-def value_problems(values: Mapping[str, Any], kind: HarvestKind) -> Iterator[Problem | None]:
+def value_problems(
+    values: Mapping[str, Any], kind: HarvestKind, present_name: str | None = None
+) -> Iterator[Problem | None]:
     """Yield what is wrong with the values of a definition, by themselves."""
-    yield name_problem("name", values["name"])
+    yield name_problem("name", values["name"], present_name)
     yield note_problem("comments", values["comments"])
     yield note_problem("audience", values["audience"], LONGEST_AUDIENCE)
     collection = values["collection"]

@@ -188,7 +188,7 @@ def change_harvest(transaction: Transaction, name: str, given: HarvestChange) ->
         else getattr(row, key)
         for key in _PLAIN
     }  # fmt: skip
-    problems = [*value_problems(values, kind), *name_is_free(transaction, values["name"], row.id)]
+    problems = [*value_problems(values, kind, row.name), *name_is_free(transaction, values["name"], row.id)]
     if "schedule" in set_fields:
         row.schedule, found = schedule_of(transaction, given.schedule, kind)
         problems += found

@@ -225,7 +225,7 @@ def configuration_uses(transaction: Transaction, configuration_ids: Sequence[int
 def _check(row: Domain, values: Mapping[str, Any], present: str | None) -> None:
     """Raise InvalidInput for everything that is wrong with a configuration's values."""
     name = values["name"]
-    problems: list[Problem | None] = [name_problem("name", name), note_problem("comments", values["comments"])]
+    problems = [name_problem("name", name, present), note_problem("comments", values["comments"])]
     if name != present and name in {each.name for each in row.configurations}:
         problems.append(Problem("name", f"{row.name} has a configuration {name!r} already; write another name"))
     if not values["seed_lists"]:

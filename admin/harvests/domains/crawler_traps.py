@@ -212,14 +212,14 @@ def create_trap_list(transaction: Transaction, given: TrapListCreation) -> TrapL
 def change_trap_list(transaction: Transaction, list_id: int, given: TrapListChange) -> TrapListView:
     """Change, activate or deactivate a global list; `text` replaces all its expressions. Raises InvalidInput."""
     transaction.require(Right.CURATE)
+    row = _find_list(transaction, list_id)
     refuse(
         (
-            name_problem("name", given.name) if given.name is not None else None,
+            name_problem("name", given.name, row.name) if given.name is not None else None,
             note_problem("description", given.description or ""),
         )
     )
     expressions = _checked_lines(given.text) if given.text is not None else None
-    row = _find_list(transaction, list_id)
     transaction.check_edition("crawler trap list", row.name, row, given.edition)
     if given.name is not None:
         _check_free(transaction, given.name, row.id)

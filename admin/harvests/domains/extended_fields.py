@@ -139,7 +139,7 @@ def change_field(transaction: Transaction, field_id: int, given: FieldChange) ->
     values = {**old, **given.model_dump(exclude={"edition"}, exclude_none=True)}
     values["kind"], values["choices"] = FieldKind(values["kind"]), list(values["choices"])
     others = select(ExtendedField.name).where(ExtendedField.entity == row.entity, ExtendedField.id != row.id)
-    values["default"] = _checked(values, session.scalars(others).all())
+    values["default"] = _checked(values, session.scalars(others).all(), row.name)
     if (values["kind"], values["choices"]) != (old["kind"], old["choices"]):
         _check_values(transaction, row, values["kind"], values["choices"])
     for key in _AUDITED:
@@ -286,12 +286,12 @@ def _find(transaction: Transaction, field_id: int) -> ExtendedField:
     return row
 
 
-def _checked(values: Mapping[str, object], known: Sequence[str]) -> str:
+def _checked(values: Mapping[str, object], known: Sequence[str], present: str | None = None) -> str:
     """Return the default as it is kept. Raises InvalidInput for everything that is wrong with the field."""
     name, kind, choices = str(values["name"]), values["kind"], values["choices"]
     assert isinstance(kind, FieldKind)
     assert isinstance(choices, Sequence)
-    problems = [name_problem("name", name), *_choice_problems(kind, choices)]
+    problems = [name_problem("name", name, present), *_choice_problems(kind, choices)]
     if name in known:
         problems.append(Problem("name", f"there is an extended field {name!r} already; write another name"))
     default = ""

@@ -88,7 +88,7 @@ def change_seed_list(transaction: Transaction, domain: str, name: str, given: Se
     pattern = transaction.settings.harvests.seed_regex
     refuse(
         (
-            name_problem("name", given.name) if given.name is not None else None,
+            name_problem("name", given.name, name) if given.name is not None else None,
             _taken(row, given.name) if given.name not in (None, name) else None,
             note_problem("comments", given.comments or ""),
             *(seed_problems(given.seeds, pattern) if given.seeds is not None else ()),

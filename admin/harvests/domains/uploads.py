@@ -5,13 +5,13 @@ An upload that was broken off is repeated as a whole, or from `after_line` on: w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import batched
 from typing import Any, Final
 
 from pydantic import Field
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from admin.harvests.domains.bulk import audit_many, insert_unless_there, table_of
 from admin.harvests.domains.configurations import LARGEST_NUMBER
@@ -20,7 +20,7 @@ from admin.harvests.domains.lookup import find_template
 from admin.harvests.domains.names import DomainName, DomainNameError, registered_domain
 from admin.harvests.domains.seeds import LONGEST_TEXT, parse_seed, seed_lines
 from admin.harvests.domains.upload_lines import LONGEST_LINE, UploadLine, lines_of_bytes, lines_of_text
-from admin.harvests.input_checks import name_problem, refuse
+from admin.harvests.input_checks import name_problem, note_problem, refuse
 from admin.models.database import Database
 from admin.models.domain_tables import CONFIGURATION_SEED_LISTS, Configuration, Domain, SeedList
 from admin.models.errors import Problem
@@ -242,7 +242,6 @@ def add_seeds(
 
     Without a configuration in `target` the list is empty.
     """
-    _check_target(target)
     settings = transaction.settings.harvests
     by_domain: dict[DomainName, list[str]] = {}
     for line in _used(lines, tally):
@@ -251,12 +250,14 @@ def add_seeds(
             by_domain.setdefault(registered_domain(seed, settings.tlds), []).append(seed)
         except (JobError, DomainNameError, ValueError) as error:
             tally.refuse(line, str(error))
-    if not by_domain:
+    names = {name.name: seeds for name, seeds in by_domain.items()}
+    _check_target(transaction, target, list(names))
+    if not names:
         return []
     created = insert_domains(transaction, list(by_domain), "with a seed list")
     tally.created += len(created)
     tally.known += sum(len(seeds) for name, seeds in by_domain.items() if name.name not in created)
-    return _write_seeds(transaction, {name.name: seeds for name, seeds in by_domain.items()}, target, tally)
+    return _write_seeds(transaction, names, target, tally)
 
 
 def _parts(chunks: Iterable[bytes] | Iterable[str], after_line: int) -> Iterator[tuple[UploadLine, ...]]:
@@ -302,14 +303,28 @@ def _add_domains(transaction: Transaction, lines: Iterable[UploadLine], tally: U
     tally.known += used - created
 
 
-def _check_target(target: SeedTarget) -> None:
-    problems = [name_problem("seed_list", target.seed_list)]
-    if target.configuration:
-        problems.append(name_problem("configuration", target.configuration))
+def _check_target(transaction: Transaction, target: SeedTarget, domains: Sequence[str]) -> None:
+    """Raise InvalidInput for a target that can't be used. A name that all the domains have already can be used."""
+    problems: list[Problem | None] = []
+    wanted = (("seed_list", target.seed_list, SeedList), ("configuration", target.configuration, Configuration))
+    for field_name, name, kind in wanted:
+        problem = name_problem(field_name, name) if name or kind is SeedList else None
+        if problem is not None and not _is_in_all(transaction, kind, name, domains):
+            problems.append(problem)
     for name, value in (("max_bytes", target.max_bytes), ("max_objects", target.max_objects)):
         if value is not None and not -1 <= value <= LARGEST_NUMBER:
             problems.append(Problem(name, f"{value} is no limit; write a number from 0 on, or -1 for no limit"))
     refuse(problems)
+
+
+def _is_in_all(
+    transaction: Transaction, kind: type[SeedList | Configuration], name: str, domains: Sequence[str]
+) -> bool:
+    """Return whether each of the domains, of which there is one at least, has a thing of this kind and name."""
+    if note_problem("name", name) or not domains:
+        return False
+    query = select(func.count()).select_from(kind).join(Domain, kind.domain_id == Domain.id)
+    return transaction.session.scalar(query.where(Domain.name.in_(domains), kind.name == name)) == len(domains)
 
 
 def _write_seeds(

@@ -26,7 +26,7 @@ from admin.curation.permissions.permission import (
 )
 from admin.harvests.generation.preview import preview_run
 from admin.harvests.permission_book import PermissionBook, PermissionStanding, standing_of
-from admin.models.curation_tables import PermissionState
+from admin.models.curation_tables import LetterTemplate, PermissionState
 from admin.models.database import Database
 from admin.models.errors import IllegalState, InvalidInput
 from admin.models.harvest_tables import Harvest
@@ -174,6 +174,17 @@ def test_what_is_no_site_is_refused_in_one_line(site: str) -> None:
     with pytest.raises(InvalidInput, match="site") as refused:
         site_of(site)
     assert "\n" not in str(refused.value)
+
+
+def test_a_letter_template_keeps_a_name_that_an_earlier_release_took(sqlite_database: Database) -> None:
+    short = LetterTemplateInput(subject="s", body="x")
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        for name in ("new", "a\0b"):
+            with pytest.raises(InvalidInput):
+                save_template(transaction, name, short)
+        save_template(transaction, "short", short)
+        transaction.session.scalars(select(LetterTemplate)).one().name = "new"
+        assert save_template(transaction, "new", LetterTemplateInput(subject="s", body="y")).body == "y"
 
 
 def test_a_letter_is_filled_in_and_sent_by_the_outbox(sqlite_database: Database, mail: MailReceiver) -> None:

@@ -146,6 +146,18 @@ def test_a_change_keeps_what_it_does_not_name_and_leaves_an_audit_entry(world: W
         assert (entry.old, entry.new) == ({"comments": "Before"}, {"comments": "After"})
 
 
+def test_a_harvest_keeps_a_name_that_an_earlier_release_took(sqlite_world: World) -> None:
+    world = sqlite_world
+    create(world)
+    with world.database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.scalars(select(Harvest)).one().name = "new"
+    assert do(world, definition.change_harvest, "new", HarvestChange(comments="After")).comments == "After"
+    assert do(world, definition.change_harvest, "new", HarvestChange(name="new", comments="")).name == "new"
+    do(world, definition.change_harvest, "new", HarvestChange(name="news"))
+    with pytest.raises(InvalidInput, match="'new' can't be a name"):
+        do(world, definition.change_harvest, "news", HarvestChange(name="new"))
+
+
 def test_a_new_schedule_has_a_new_next_date(sqlite_world: World, clock: MovableClock) -> None:
     world = sqlite_world
     world.schedule("daily", every=24)

@@ -138,6 +138,15 @@ def test_a_change_keeps_what_is_left_out(filled: Database) -> None:
         assert entry.new == {"max_bytes": 7, "template": "deep"}
 
 
+def test_a_configuration_keeps_a_name_that_an_earlier_release_took(filled: Database) -> None:
+    with filled.transaction(COMMAND_LINE) as transaction:
+        find_domain(transaction, "example.org").configurations[0].name = "new"
+        assert change_configuration(transaction, "example.org", "new", ConfigurationChange(max_rate=7)).max_rate == 7
+        change_configuration(transaction, "example.org", "new", ConfigurationChange(name="other"))
+        with pytest.raises(InvalidInput, match="'new' can't be a name"):
+            change_configuration(transaction, "example.org", "other", ConfigurationChange(name="new"))
+
+
 def test_values_of_headers_are_not_in_the_audit(filled: Database) -> None:
     attributes = {"headers": {"Authorization": "geheim"}, "hops": 1}
     with filled.transaction(COMMAND_LINE) as transaction:

@@ -31,6 +31,7 @@ from admin.harvests.domains.domain import show_domain
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.domains.uploads import upload_domains
 from admin.models.database import Database
+from admin.models.domain_tables import CrawlerTrapList
 from admin.models.errors import EditConflict, Forbidden, InvalidInput, NotFound
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE, Actor, Door
@@ -120,6 +121,14 @@ def test_a_global_list_is_made_from_an_upload_and_counts_while_active(filled: Da
             select(AuditEntry.action).where(AuditEntry.entity == "crawler trap list").order_by(AuditEntry.id)
         ).all()
         assert actions == [f"trap-list.{verb}" for verb in ("create", "create", "change", "change", "delete")]
+
+
+def test_a_global_list_keeps_a_name_that_an_earlier_release_took(filled: Database) -> None:
+    with filled.transaction(COMMAND_LINE) as transaction:
+        made = create_trap_list(transaction, TrapListCreation(name="common", text="/cal/"))
+        transaction.session.scalars(select(CrawlerTrapList)).one().name = "new"
+        view = change_trap_list(transaction, made.id, TrapListChange(name="new", description="d"))
+        assert (view.name, view.description) == ("new", "d")
 
 
 def test_bad_uploads_keep_nothing(filled: Database) -> None:

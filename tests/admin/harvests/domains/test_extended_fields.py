@@ -24,7 +24,7 @@ from admin.harvests.domains.extended_fields import (
 )
 from admin.harvests.domains.lookup import find_domain
 from admin.models.database import Database
-from admin.models.domain_tables import FieldKind
+from admin.models.domain_tables import ExtendedField, FieldKind
 from admin.models.errors import EditConflict, Forbidden, IllegalState, InvalidInput, NotFound
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE, Actor, Door, Transaction
@@ -176,6 +176,13 @@ def test_a_change_that_values_would_not_survive_is_refused(domains: Database) ->
         assert show_field(transaction, number) == view
     with domains.transaction(COMMAND_LINE) as transaction, pytest.raises(EditConflict):
         change_field(transaction, number, FieldChange(position=1, edition=1))
+
+
+def test_a_field_keeps_a_name_that_an_earlier_release_took(there: Database) -> None:
+    with there.transaction(COMMAND_LINE) as transaction:
+        number = add(transaction, "size", FieldKind.TEXT)
+        transaction.session.get_one(ExtendedField, number).name = "new"
+        assert change_field(transaction, number, FieldChange(default="1")).default == "1"
 
 
 def test_a_field_with_values_is_deleted_after_a_confirmation(domains: Database) -> None:

@@ -7,6 +7,7 @@ from sqlalchemy import select
 from support.each_value import each_value
 
 from admin.harvests.domains.domain import DomainCreation, create_domain
+from admin.harvests.domains.lookup import find_domain
 from admin.harvests.domains.seed_lists import (
     SeedListChange,
     SeedListCreation,
@@ -55,6 +56,13 @@ def test_a_change_is_audited_and_a_second_one_of_the_same_edition_refused(filled
         assert entry.new == {"name": "front", "comments": "x", "seeds": "http://example.org/new"}
         with pytest.raises(NotFound):
             show_seed_list(transaction, "example.org", "defaultseeds")
+
+
+def test_a_seed_list_keeps_a_name_that_an_earlier_release_took(filled: Database) -> None:
+    with filled.transaction(COMMAND_LINE) as transaction:
+        find_domain(transaction, "example.org").seed_lists[0].name = "new"
+        given = SeedListChange(name="new", comments="as before")
+        assert change_seed_list(transaction, "example.org", "new", given).comments == "as before"
 
 
 def test_all_that_is_wrong_is_said_at_once(filled: Database) -> None:

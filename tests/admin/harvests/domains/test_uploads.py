@@ -11,6 +11,7 @@ from sqlalchemy import func, select
 from support.admin.domain_templates import add_template
 
 from admin.harvests.domains import uploads
+from admin.harvests.domains.lookup import find_domain
 from admin.harvests.domains.seed_lists import show_seed_list
 from admin.harvests.domains.uploads import (
     MOST_PROBLEMS,
@@ -226,6 +227,18 @@ def test_bad_names_and_limits_of_the_target_are_refused(sqlite_domains: Database
         upload_seeds(sqlite_domains, COMMAND_LINE, ["example.org"], SeedTarget("a/b", "c\n", max_bytes=-2))
     assert [problem.field for problem in caught.value.problems] == ["seed_list", "configuration", "max_bytes"]
     assert count(sqlite_domains, Domain) == [0]
+
+
+def test_a_seed_list_with_a_name_of_an_earlier_release_takes_seeds_where_the_list_is(sqlite_domains: Database) -> None:
+    upload_domains(sqlite_domains, COMMAND_LINE, ["example.org\nexample.net\n"])
+    with sqlite_domains.transaction(COMMAND_LINE) as transaction:
+        row = find_domain(transaction, "example.org")
+        row.seed_lists[0].name = row.configurations[0].name = "new"
+    target = SeedTarget("new", "new")
+    assert upload_seeds(sqlite_domains, COMMAND_LINE, ["http://example.org/a"], target).seeds_added == 1
+    with pytest.raises(InvalidInput) as caught:
+        upload_seeds(sqlite_domains, COMMAND_LINE, ["http://example.org/b\nhttp://example.net/\n"], target)
+    assert [problem.field for problem in caught.value.problems] == ["seed_list", "configuration"]
 
 
 def test_the_operations_take_a_text(sqlite_domains: Database) -> None:
