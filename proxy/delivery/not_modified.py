@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import Final
 
 from archive.capture import Unchanged
+from archive.warc.reading.reader import MAX_HTTP_HEAD
 from proxy.delivery.capture_header import CaptureHeader
 from proxy.delivery.delivery import Client, Delivery
 from proxy.delivery.earlier import Earlier
 from proxy.protocol import heads
-from proxy.protocol.http1 import Framing, RequestHead, ResponseHead
+from proxy.protocol.http1 import MOST_LINES, Framing, RequestHead, ResponseHead
 
 _OF_THE_STORED: Final = frozenset((b"content-encoding", b"content-type"))
 """The fields that a 304 can't change: they describe the bytes that the archive has."""
@@ -85,16 +86,18 @@ def unchanged(earlier: Earlier, said: ResponseHead) -> Unchanged:
     )
 
 
-def _recorded_head(earlier: Earlier, said: ResponseHead) -> bytes:
-    """Return the updated head as the revisit has it.
+def _recorded_head(earlier: Earlier, said: ResponseHead) -> bytes | None:
+    """Return the updated head as the revisit has it; None for a head that readers of the record would refuse.
 
     Readers put it before the block of the original's record, so it says of that how it ends: it may be in chunks.
+    Each 304 can add fields to the head of the one before, so the sum has no bound but this one.
     """
     head = freshened(earlier, said)
     lines = [line for name, _, line in head.fields if name != b"content-length"]
     lines += [line for _, _, line in earlier.framing]
     fields = b"".join(line.rstrip(b"\r\n") + b"\r\n" for line in lines)
-    return b"HTTP/1.%d %d %s\r\n%s\r\n" % (head.minor, head.status, head.reason, fields)
+    recorded = b"HTTP/1.%d %d %s\r\n%s\r\n" % (head.minor, head.status, head.reason, fields)
+    return recorded if len(recorded) <= MAX_HTTP_HEAD and recorded.count(b"\n") <= MOST_LINES else None
 
 
 def freshened(earlier: Earlier, said: ResponseHead) -> ResponseHead:

@@ -8,10 +8,11 @@ import pytest
 
 from archive.capture import Context, Message, Original
 from archive.settings import DedupSettings
+from archive.warc.reading.reader import MAX_HTTP_HEAD
 from proxy.delivery.earlier import Earlier
-from proxy.delivery.not_modified import freshened
+from proxy.delivery.not_modified import freshened, unchanged
 from proxy.protocol.heads import client_head
-from proxy.protocol.http1 import Framing, RequestHead, ResponseHead, parse_request, parse_response
+from proxy.protocol.http1 import MOST_LINES, Framing, RequestHead, ResponseHead, parse_request, parse_response
 from proxy.replay import history
 from proxy.replay.history import History, may_be_asked
 
@@ -140,3 +141,29 @@ def test_what_the_304_says_has_no_bare_carriage_return_for_the_client() -> None:
 
     told = client_head(fresh, Framing.LENGTH, 0, close=False, old_client=False)
     assert told == b"HTTP/1.1 200 OK\r\nA: b\r\nX-A: 1 Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n"
+
+
+def test_an_updated_head_that_readers_would_refuse_is_not_recorded() -> None:
+    """Each 304 can add fields of its own. Without a bound, the WARC's index could not be made again."""
+    most = MAX_HTTP_HEAD - len(_updated_head(b""))
+
+    assert len(_updated_head(b"x" * most)) == MAX_HTTP_HEAD
+    assert not _updated_head(b"x" * (most + 1))
+
+
+def test_an_updated_head_of_more_lines_than_replay_reads_is_not_recorded() -> None:
+    lines = _updated_head(b"").count(b"\n")
+
+    longest = _updated_head(b"", *[b"B: x"] * (MOST_LINES - lines))
+
+    assert parse_response(longest).raw == longest
+    assert not _updated_head(b"", *[b"B: x"] * (MOST_LINES - lines + 1))
+
+
+def _updated_head(value: bytes, *lines: bytes) -> bytes:
+    """Return the head that is recorded of a page when a 304 has that value of a new field, and these lines.
+
+    The head is empty when none is recorded.
+    """
+    said = answer(b"A: " + value, *lines, status=b"304 Not Modified")
+    return unchanged(earlier(answer(b'ETag: "a"', b"Old: x")), said).head or b""
