@@ -484,19 +484,24 @@ local function drop_documents()
 end
 
 -- Return the answer when nothing is queued or leased: the end of the job, or why the job goes on. A render finds links,
--- and a plain visit finds pages to render. So neither queue is finished before the other is empty.
+-- and a plain visit finds pages to render. So neither queue is finished before the other is empty. At the limit of pages,
+-- neither seeds nor URLs that are due some time would be visited, so that the job does not wait for them.
 local function end_of_queue()
-  local is_cut_off = call('HEXISTS', plain.state, 'seeding') == 1 -- seeds wait in the file
-  if is_cut_off and not is_page_limit_reached(own) then return { 'pause', BUSY_MS, 'opening', scope_length } end
+  local is_over = is_page_limit_reached(own)
+  local has_seeds = call('HEXISTS', plain.state, 'seeding') == 1 -- seeds wait in the file
+  if has_seeds and not is_over then return { 'pause', BUSY_MS, 'opening', scope_length } end
   local first = revisit and call('ZRANGE', plain.due, 0, 0, 'WITHSCORES') or {}
-  if first[1] then return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length } end
+  if first[1] and not is_over then
+    return { 'pause', math.max(tonumber(first[2]) + shift - NOW, 1), 'due', scope_length }
+  end
   local other = own.is_renders and plain or renders_of(own)
   if call('EXISTS', other.ready, other.retry, other.leases, other.groupready) > 0 then
     return { 'pause', BUSY_MS, 'busy', scope_length }
   end
   if awaits_segments(own) then return { 'pause', BUSY_MS, own.is_renders and 'busy' or 'spilled', scope_length } end
   if others then return { 'pause', BUSY_MS, 'empty', scope_length } end -- the worker asks the other shards
-  if is_cut_off or call('EXISTS', plain.beyond) == 1 then return { 'stopped', 'limit-pages', scope_length } end
+  local is_cut_off = has_seeds or first[1] or call('EXISTS', plain.beyond) == 1
+  if is_cut_off then return { 'stopped', 'limit-pages', scope_length } end
   call('HSET', plain.state, 'finished', NOW) -- from now on, operators can't add seeds (add.lua)
   return { 'finished', scope_length }
 end

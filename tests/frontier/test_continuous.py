@@ -102,6 +102,25 @@ def test_a_limit_or_a_stop_ends_the_job(bench: Bench, leased: Claim) -> None:
     assert isinstance(frontier.claim("w"), JobStopped)
 
 
+def test_the_limit_of_pages_ends_the_job_while_urls_wait_until_they_are_due(bench: Bench, leased: Claim) -> None:
+    frontier = continuous(bench, limits=Limits(pages=1))
+    frontier.finish(leased(frontier), found())
+    assert frontier.claim("w") == JobStopped("limit-pages")
+    frontier.set_limits({"pages": 2})
+    answer = frontier.claim("w")
+    assert isinstance(answer, Pause)
+    assert answer.why == "due"
+    advance(bench, 90_000)
+    page = leased(frontier)
+    assert frontier.renders.add(page, [])
+    frontier.finish(page, found())
+    assert isinstance(frontier.claim("w"), Pause), "a page is to be rendered"
+    render = frontier.renders.claim("r")
+    assert isinstance(render, Lease)
+    frontier.renders.finish(render, found())
+    assert frontier.renders.claim("r") == frontier.claim("w") == JobStopped("limit-pages")
+
+
 def test_urls_that_fail_are_asked_for_again_later(bench: Bench, leased: Claim) -> None:
     frontier = continuous(bench)
     frontier.finish(leased(frontier), found(1))

@@ -639,6 +639,18 @@ def test_a_continuous_crawl_does_not_end(make: Make) -> None:
     assert frontier.reports.revisit(URLS[7]) is not None
 
 
+@pytest.mark.parametrize("hosts", [HOSTS, [_of_shard(0)], [_of_shard(1)]])
+def test_the_limit_of_pages_ends_a_continuous_crawl(make: Make, hosts: Sequence[str]) -> None:
+    seeds = [f"http://{host}/" for host in hosts]
+    frontier = make(*seeds, revisit={"mode": "fixed", "interval_seconds": 3600}, limits={"pages": len(seeds)})
+    visited, end = _emptied(frontier, shares=True)
+    assert (len(visited), end) == (len(seeds), JobStopped("limit-pages"))
+    frontier.set_limits({"pages": None})
+    claims = [frontier.claim("w") for _ in range(10)]
+    assert {claim.why for claim in claims if isinstance(claim, Pause)} >= {"due"}
+    assert not any(isinstance(claim, JobStopped | JobFinished) for claim in claims)
+
+
 def test_a_job_lives_in_one_slot_of_a_cluster_and_its_shards_lie_on_all_servers(tmp_path: Path) -> None:
     """The last job has scripts that its server does not know, while another server is down."""
     with RedisCluster(tmp_path) as cluster:
