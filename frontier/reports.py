@@ -407,18 +407,19 @@ class Reports:
             pipeline = store.client.pipeline(transaction=False)
             pipeline.hget(store.key("revisits"), mark.id)
             pipeline.zscore(store.key("due"), mark.id)
-            pipeline.hget(store.key("state"), "dueshift")
+            pipeline.hmget(store.key("state"), "dueshift", "revisit")
             pipeline.zscore(store.key("leases"), mark.id)
             pipeline.zscore(store.key("retry"), mark.id)
             pipeline.hexists(store.key("u"), mark.id)
-            kept, due, shift, leased, rests, is_open = pipeline.execute()
+            kept, due, (shift, is_continuous), leased, rests, is_open = pipeline.execute()
         if not (is_open or store.was_seen(mark)):
             return None
         now = store.now_ms()
         last, _, packed = (kept or b"").partition(b"\n")[0].decode().partition(" ")
         state = "visited" if leased is not None else "resting" if rests is not None else "queued" if is_open else ""
         due_seconds = 0.0 if state else None
-        if not state and due is not None:
+        # URLs of an earlier attempt that are due some time are not visited when the job visits no URL again.
+        if not state and due is not None and is_continuous:
             state, due_seconds = "waiting", max(due + stored_number(shift) - now, 0) / 1000
         return RevisitReport(
             url,

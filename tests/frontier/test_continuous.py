@@ -265,6 +265,9 @@ def test_revisits_can_be_switched_off_at_a_resume(bench: Bench, leased: Claim) -
     assert isinstance(plain.claim("w"), JobFinished)
     progress = plain.reports.progress()
     assert (progress.revisits, progress.next_due_seconds, progress.waits) == (0, None, ())
+    report = plain.reports.revisit(SEED)
+    assert report is not None
+    assert (report.state, report.due_seconds) == ("ended", None)
     plain.forget()
     assert [key for key in bench.client.keys("*") if b"@" not in key and b"=jobs" not in key] == []
 
