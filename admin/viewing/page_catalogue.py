@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Engine, bindparam, create_engine, event, func
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from admin.collections.browsing.capture import INFO, TEXT, page_notes, page_text
+from admin.collections.browsing.capture import INFO, TEXT, note_of_visit, page_notes, page_text
 from admin.collections.browsing.index import OpenIndex
 from admin.collections.browsing.records import RecordTrouble
 from admin.models.errors import DatabaseRefused
@@ -32,6 +32,7 @@ from archive.capture import Capture
 from archive.dates import Micros, timestamp14
 from archive.settings.load import Settings
 from archive.wacz.pages import ArchivedPage
+from dedupdb.captures.finder import Finder
 from dedupdb.captures.schema import CAPTURES, keep_private, new_engine, reading, to_capture
 
 log = logging.getLogger(__name__)
@@ -59,7 +60,7 @@ _C: Final = CAPTURES.c
 _PAGES: Final = "viewer_pages"
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS viewer_pages (id {serial}, collection TEXT NOT NULL, url TEXT NOT NULL,"
-    " visit TEXT NOT NULL, date BIGINT NOT NULL, title TEXT NOT NULL DEFAULT '', final_url TEXT NOT NULL DEFAULT '',"
+    " visit TEXT NOT NULL, date BIGINT NOT NULL, title TEXT NOT NULL DEFAULT '', final_url TEXT DEFAULT '',"
     " picture_file TEXT, picture_offset BIGINT, UNIQUE (collection, url, visit))",
     "CREATE TABLE IF NOT EXISTS viewer_places (collection TEXT NOT NULL, file TEXT NOT NULL,"
     ' "offset" BIGINT NOT NULL, page BIGINT NOT NULL, PRIMARY KEY (collection, file, "offset"))',
@@ -113,6 +114,7 @@ _PUT_PLACE: Final = (
     'INSERT INTO viewer_places (collection, file, "offset", page) VALUES (:collection, :file, :offset, :page)'
     " ON CONFLICT DO NOTHING"
 )
+_PUT_FINAL_URL: Final = "UPDATE viewer_pages SET final_url = :url WHERE id = :page"
 _NEXT_FILE: Final = (
     "SELECT collection, file FROM viewer_places WHERE (collection, file) > (:collection, :file) AND page > 0"
     " ORDER BY collection, file LIMIT 1"
@@ -139,8 +141,9 @@ class VisitedPage:
     picture_offset: int | None
     number: int
     """The number of the visit in the catalogue."""
-    final_url: str = ""
-    """The URL at the end of the visit, to which title, picture and text belong; empty when no other one is known."""
+    final_url: str | None = ""
+    """The URL at the end of the visit, to which title, picture and text belong; empty when the note names no other one.
+    None when the note about the visit can't be read, so that the visit may have ended anywhere."""
     snippet: str = ""
     """A part of the text; the words that were searched for stand between START_MARK and END_MARK."""
 
@@ -185,6 +188,8 @@ class PageCatalogue:
         """The collection and the file up to which removed files were looked for."""
         self._second_look = 0.0
         """The time from which late rows and removed files are looked for again."""
+        self._unreadable: set[tuple[str, str, int]] = set()
+        """Collections, files and offsets of notes that the next second look reads again."""
         self._listed: Iterator[None] | None = None
         self._reads = threading.Lock()
         self._engine = _sqlite_engine(settings) if self._is_sqlite else new_engine(settings.database_url)
@@ -299,6 +304,7 @@ class PageCatalogue:
         is_second_look = time.monotonic() >= self._second_look
         if is_second_look:
             self._second_look = time.monotonic() + _SECOND_LOOK_SECONDS
+            self._unreadable.clear()
         self._forget_removed(index, self._removed_files(index) if is_second_look else [])
         with reading(index.engine) as connection:
             newest = connection.scalar(select(func.max(_C.id))) or 0
@@ -314,7 +320,7 @@ class PageCatalogue:
                 if unread:
                     with self._writing() as connection:
                         for row in unread:
-                            self._take(connection, to_capture(row))
+                            self._take(connection, index.finder, to_capture(row))
                 self._mark = batch[-1].id
                 if unread and time.monotonic() > ends:
                     return False
@@ -428,21 +434,26 @@ class PageCatalogue:
                     gone.append(self._looked_up)
         return gone
 
-    def _take(self, connection: Connection, capture: Capture) -> None:
-        """Read one record, unless it was read before."""
+    def _take(self, connection: Connection, finder: Finder, capture: Capture) -> None:
+        """Read one record, unless it was read before. The note about the visit is read first: readers depend on it."""
         place = {"collection": capture.collection, "file": capture.filename, "offset": capture.offset}
+        if tuple(place.values()) in self._unreadable:
+            return
         if connection.execute(text(_KNOWN_PLACE), place).first() is not None:
             return
         prefix = next(each for each in _PREFIXES if capture.url.startswith(each))
+        if prefix != INFO and (note := note_of_visit(finder, capture)) is not None:
+            self._take(connection, finder, note)
         url = capture.url.removeprefix(prefix)
         visit = CataloguedVisit(capture.collection, url, capture.page_id or capture.timestamp, capture.date)
         page = self._number_of(connection, visit)
         try:
             if prefix == INFO:
+                connection.execute(text(_PUT_FINAL_URL), {"url": None, "page": page})
                 notes = page_notes(self._settings, capture)
-                self._note_title(connection, page, _storable(notes.title))
-                final = text("UPDATE viewer_pages SET final_url = :url WHERE id = :page")
-                connection.execute(final, {"url": _storable(notes.final_url), "page": page})
+                if notes is not None:
+                    self._note_title(connection, page, _storable(notes.title))
+                    connection.execute(text(_PUT_FINAL_URL), {"url": _storable(notes.final_url), "page": page})
             elif prefix == TEXT:
                 self._note_text(connection, page, _storable(page_text(self._settings, capture)[0]))
             else:
@@ -452,6 +463,9 @@ class PageCatalogue:
                 connection.execute(picture, {**place, "page": page})
         except RecordTrouble as trouble:
             log.warning("the catalogue of pages lacks %s: %s", capture.url[:200], trouble)
+            if prefix == INFO and trouble.may_pass:
+                self._unreadable.add((capture.collection, capture.filename, capture.offset))
+                return
         connection.execute(text(_PUT_PLACE), {**place, "page": page})
 
     def _number_of(self, connection: Connection, visit: CataloguedVisit) -> int:
@@ -525,9 +539,14 @@ def _sqlite_engine(settings: Settings) -> Engine:
 
 
 def _drop_older_tables(connection: Connection) -> None:
-    """Drop the tables of an earlier release, which have no `final_url`. All records are read again then."""
+    """Drop the tables of an earlier release. All records are read again then.
+
+    Such tables have no `final_url`, or one that can't be NULL.
+    """
     found = inspect(connection)
-    if found.has_table(_PAGES) and all(column["name"] != "final_url" for column in found.get_columns(_PAGES)):
+    if found.has_table(_PAGES) and not any(
+        column["name"] == "final_url" and column["nullable"] for column in found.get_columns(_PAGES)
+    ):
         for table in (_PAGES, "viewer_places", "viewer_words"):
             connection.execute(text(f"DROP TABLE IF EXISTS {table}"))
 

@@ -18,7 +18,7 @@ from admin.collections.browsing.index import check_collection as check_known
 from admin.collections.browsing.index import index_if_any, index_of, missing_index, unread_files
 from admin.collections.browsing.records import RecordTrouble
 from admin.collections.description_file import CollectionDescription, read_description
-from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
+from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.transaction import COMMAND_LINE, Transaction
 from admin.units import counted
 from admin.viewing.capture_dates import capture_steps
@@ -27,7 +27,6 @@ from admin.viewing.readable import readable_calendar, readable_captures
 from archive.access_rules import Access, stricter
 from archive.capture import Capture
 from archive.dates import now_micros, parse_date, timestamp14
-from archive.url import OF_A_PAGE
 from dedupdb.captures.finder import Finder
 
 BLUEPRINT: Final = Blueprint("view", __name__)
@@ -172,18 +171,24 @@ def show_picture(name: str) -> AnyResponse:
 
 
 def _access_to_picture(finder: Finder, picture: Capture) -> Access:
-    """Return what holds for a picture. Both the URL of its page and the URL at the end of the visit decide."""
+    """Return what holds for a picture. Both the URL of its page and the URL at the end of the visit decide.
+
+    A picture is excluded when the note about its visit can't be read, unless the collection has no rules.
+    """
     name, given = picture.collection, viewing().access
     access = given.of_place(name, picture.url, picture.date)
     if given.rules(name).is_open:
         return access
-    notes = finder.written_near(name, OF_A_PAGE.sub(capture.INFO, picture.url), picture.date)
-    note = next((each for each in notes if picture.page_id and each.page_id == picture.page_id), None)
+    note = capture.note_of_visit(finder, picture)
+    if note is None:
+        return access
     try:
-        final_url = "" if note is None else capture.page_notes(viewing().settings, note).final_url
-    except RecordTrouble as error:
-        raise IllegalState(str(error)) from error
-    return stricter(access, given.of_place(name, final_url or picture.url, picture.date))
+        notes = capture.page_notes(viewing().settings, note)
+    except RecordTrouble:
+        notes = None
+    if notes is None:  # the visit may have ended at an excluded URL
+        return Access.EXCLUDE
+    return stricter(access, given.of_place(name, notes.final_url or picture.url, picture.date))
 
 
 def _place() -> int:

@@ -69,7 +69,12 @@ class ReaderAccess:
         return Access.ALLOW if rules.is_open else rules.decide(url, moment)
 
     def of_page(self, page: VisitedPage) -> Access:
-        """Return what holds for the visit of a page. Both its URL and the URL at the end of the visit decide."""
+        """Return what holds for the visit of a page. Both its URL and the URL at the end of the visit decide.
+
+        A visit that may have ended anywhere is excluded, unless the collection has no rules.
+        """
+        if page.final_url is None:
+            return Access.ALLOW if self._control.rules(page.collection).is_open else Access.EXCLUDE
         access = self.of_place(page.collection, page.url, page.date)
         if not page.final_url:
             return access

@@ -23,6 +23,7 @@ from admin.models.transaction import Right, Transaction
 from archive.capture import Capture
 from archive.settings.load import Settings
 from archive.storage.storage import StorageError
+from archive.url import OF_A_PAGE
 from archive.warc.reading.member_reader import WarcError
 from archive.warc.reading.reader import StoredRecord
 from dedupdb.captures.finder import Finder
@@ -68,7 +69,7 @@ class CaptureView(CaptureLine):
     """The text after behaviours; None when it was not kept, because it was the same or was not asked for."""
     text_final_is_whole: bool
     notes: PageNotes | None
-    """The ghost's notes about its visit; None when there is no note."""
+    """The ghost's notes about its visit; None when there is no note that can be understood."""
 
 
 def show_capture(transaction: Transaction, name: str, file: str, offset: int) -> CaptureView:
@@ -207,7 +208,15 @@ def page_text(settings: Settings, capture: Capture) -> tuple[str, bool]:
     return plain_text(block.decode("utf-8", "replace")), is_whole
 
 
-def page_notes(settings: Settings, capture: Capture) -> PageNotes:
-    """Return what the ghost noted; empty notes when the record can't be understood. Raises RecordTrouble."""
+def page_notes(settings: Settings, capture: Capture) -> PageNotes | None:
+    """Return what the ghost noted; None when the record is too long or can't be understood. Raises RecordTrouble."""
     block, is_whole = read_block(settings, capture, _MOST_INFO)
-    return read_notes(block) if is_whole else PageNotes()
+    return read_notes(block) if is_whole else None
+
+
+def note_of_visit(finder: Finder, record: Capture) -> Capture | None:
+    """Return the ghost's note about the visit that a record of a page comes from; None when the index has none."""
+    if not record.page_id:
+        return None
+    near = finder.written_near(record.collection, OF_A_PAGE.sub(INFO, record.url), record.date)
+    return next((each for each in near if each.page_id == record.page_id and each.url.startswith(INFO)), None)

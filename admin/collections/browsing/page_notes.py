@@ -73,14 +73,14 @@ class PageNotes(OutputModel):
     browser: str = ""
 
 
-def read_notes(block: bytes) -> PageNotes:
-    """Return the notes in a record; empty ones when the record can't be understood."""
+def read_notes(block: bytes) -> PageNotes | None:
+    """Return the notes in a record; None when the record can't be understood."""
     try:
         said = json.loads(block)
     except (ValueError, RecursionError):
-        return PageNotes()
+        return None
     if not isinstance(said, dict):
-        return PageNotes()
+        return None
     counts, proxy = _object(said.get("counts")), _object(said.get("proxy"))
     url, final_url = _text(said.get("url"), MAX_LENGTH), _text(said.get("finalUrl"), MAX_LENGTH)
     flaws = [

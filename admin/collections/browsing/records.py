@@ -20,6 +20,9 @@ MOST_HEADER: Final = 32_768
 class RecordTrouble(Exception):
     """The record can't be read; the message names its file and the reason, for people."""
 
+    may_pass = False
+    """The record may be readable later: the storage or the disk did not answer."""
+
 
 def open_record(settings: Settings, capture: Capture) -> StoredRecord:
     """Return the record of a capture, to be closed. Raises RecordTrouble."""
@@ -43,9 +46,12 @@ def trouble(capture: Capture, error: Exception) -> RecordTrouble:
         return RecordTrouble(f"the file of this capture is missing: {capture.filename}")
     if isinstance(error, WarcError):
         return RecordTrouble(f"the record in {place} is damaged: {error.reason}")
+    why = str(error)
     if isinstance(error, OSError):
-        return RecordTrouble(f"{place} can't be read: {os.strerror(error.errno) if error.errno else 'input error'}")
-    return RecordTrouble(f"{place} can't be read: {error}")
+        why = os.strerror(error.errno) if error.errno else "input error"
+    found = RecordTrouble(f"{place} can't be read: {why}")
+    found.may_pass = True
+    return found
 
 
 def read_block(settings: Settings, capture: Capture, most: int) -> tuple[bytes, bool]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import delete, insert, select, text
-from support.archive.browsed_collection import DAY, NAME, SECOND, Shelf, png
+from support.archive.browsed_collection import DAY, NAME, SECOND, Shelf, add_rows, png
 from support.archive.exchanges import DATE
 from support.each_value import each_value
 
@@ -15,6 +15,7 @@ from admin.collections.browsing.index import index_if_any
 from admin.viewing import page_catalogue
 from admin.viewing.page_catalogue import END_MARK, START_MARK, PageCatalogue, VisitedPage
 from archive.access_rules import Access
+from archive.capture import Capture
 from archive.settings.load import Settings
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CAPTURES, open_engine, writing
@@ -24,6 +25,7 @@ pytestmark = pytest.mark.both_databases
 
 FERN = "http://example.org/fern"
 OAK = "http://example.org/oak"
+SHORT = "http://example.org/short"
 
 
 @pytest.fixture
@@ -185,22 +187,85 @@ def test_reading_stops_when_its_time_is_up_and_goes_on_later(catalogue: PageCata
     assert len(catalogue.pages(NAME, everything, limit=500).pages) == 150
 
 
-def test_a_catalogue_of_an_earlier_release_is_made_again(chosen: Settings) -> None:
+def note_of_redirect(shelf: Shelf) -> Capture:
+    """Keep the note of a visit that a redirect led from SHORT to OAK."""
+    notes = json.dumps({"title": "Short", "url": SHORT, "finalUrl": OAK}).encode()
+    return shelf.kept("urn:pageinfo:", notes, "application/json", url=SHORT, page_id="short")
+
+
+def final_urls(catalogue: PageCatalogue) -> dict[str, str | None]:
+    return {each.url: each.final_url for each in catalogue.pages(NAME, everything, limit=500).pages}
+
+
+def test_a_note_that_cant_be_read_at_the_moment_is_read_again(
+    catalogue: PageCatalogue, chosen: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_catalogue, "_SECOND_LOOK_SECONDS", 0)
+    shelf = Shelf(chosen)
+    shelf.kept("urn:text:", b"An oak.", "text/plain", url=SHORT, page_id="short")
+    note = note_of_redirect(shelf)
+    shelf.close()
+    path = chosen.archive_dir(NAME) / note.filename
+    away = path.with_name("away")
+    path.rename(away)
+    path.symlink_to(path.name)  # opening a symbolic link to itself is an OSError
+    assert refresh(catalogue, chosen)
+    assert final_urls(catalogue) == {SHORT: None}
+    away.replace(path)
+    assert refresh(catalogue, chosen)
+    assert final_urls(catalogue) == {SHORT: OAK}
+
+
+def test_a_damaged_note_is_read_once_and_the_end_of_its_visit_stays_unknown(
+    catalogue: PageCatalogue, chosen: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(page_catalogue, "_SECOND_LOOK_SECONDS", 0)
+    shelf = Shelf(chosen)
+    visit(shelf, OAK, "An oak", "An old oak stands by the pond.")
+    note = note_of_redirect(shelf)
+    shelf.close()
+    with (chosen.archive_dir(NAME) / note.filename).open("r+b") as file:
+        file.seek(note.offset + 200)
+        file.write(b"x" * 10)
+    for _ in range(3):
+        assert refresh(catalogue, chosen)
+    assert final_urls(catalogue) == {OAK: "", SHORT: None}
+    assert caplog.text.count("the catalogue of pages lacks") == 1
+
+
+def test_the_note_about_a_visit_is_read_before_its_other_records(catalogue: PageCatalogue, chosen: Settings) -> None:
+    """A long reading commits between the text of the visit and the note, which is the last record."""
+    shelf = Shelf(chosen)
+    kept = [shelf.kept("urn:text:", b"An oak.", "text/plain", url=SHORT, page_id="short")]
+    for number in range(150):
+        url = f"http://example.org/{number}"
+        kept.append(shelf.kept("urn:text:", b"many words", "text/plain", url=url, page_id=f"{number}"))
+    kept.append(note_of_redirect(shelf))
+    shelf.writer.close()
+    add_rows(chosen, kept)
+    assert not refresh(catalogue, chosen, 0)
+    assert final_urls(catalogue)[SHORT] == OAK
+    assert refresh(catalogue, chosen)
+    assert len(final_urls(catalogue)) == 151
+
+
+@pytest.mark.parametrize("earlier_column", ["", "final_url TEXT NOT NULL DEFAULT ''"])
+def test_a_catalogue_of_an_earlier_release_is_made_again(chosen: Settings, earlier_column: str) -> None:
     fill(chosen)
     shelf = Shelf(chosen)
-    notes = json.dumps({"url": "http://example.org/short", "finalUrl": OAK}).encode()
-    shelf.kept("urn:pageinfo:", notes, "application/json", url="http://example.org/short", page_id="short")
+    note_of_redirect(shelf)
     shelf.close()
     earlier = PageCatalogue(chosen)
     refresh(earlier, chosen)
     with earlier._writing() as connection:
         connection.execute(text("ALTER TABLE viewer_pages DROP COLUMN final_url"))
+        if earlier_column:
+            connection.execute(text(f"ALTER TABLE viewer_pages ADD COLUMN {earlier_column}"))
     earlier.close()
     catalogue = PageCatalogue(chosen)
     try:
         assert refresh(catalogue, chosen)
-        found = {each.url: each.final_url for each in catalogue.pages(NAME, everything).pages}
-        assert found == {FERN: "", OAK: "", "http://example.org/short": OAK}
+        assert final_urls(catalogue) == {FERN: "", OAK: "", SHORT: OAK}
         assert urls(catalogue, "pond") == [OAK]
     finally:
         catalogue.close()

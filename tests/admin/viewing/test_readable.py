@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -50,16 +50,35 @@ def kept(settings: Settings) -> dict[str, Capture]:
     return found
 
 
-@pytest.fixture
-def redirected(settings: Settings) -> Capture:
-    """The picture of a visit that a redirect led from SHORT to SECRET."""
+def redirected_visit(settings: Settings, **more: object) -> tuple[Capture, Capture]:
+    """Keep a visit that a redirect led from SHORT to SECRET; return its picture, and its note with `more` in it."""
     shelf = CollectionShelf(settings)
     place = {"url": SHORT, "date": DATE, "page_id": "redirected"}
     shelf.kept("urn:text:", b"private address", "text/plain; charset=utf-8", **place)  # type: ignore[arg-type]
     picture = shelf.kept("urn:thumbnail:", png(), **place)  # type: ignore[arg-type]
-    notes = {"title": "Anna", "url": SHORT, "finalUrl": SECRET}
-    shelf.kept("urn:pageinfo:", json.dumps(notes).encode(), "application/json", **place)  # type: ignore[arg-type]
+    notes = json.dumps({"title": "Anna", "url": SHORT, "finalUrl": SECRET, **more}).encode()
+    note = shelf.kept("urn:pageinfo:", notes, "application/json", **place)  # type: ignore[arg-type]
     shelf.close()
+    return picture, note
+
+
+@pytest.fixture
+def redirected(settings: Settings) -> Capture:
+    """The picture of a visit that a redirect led from SHORT to SECRET."""
+    return redirected_visit(settings)[0]
+
+
+def with_long_note(settings: Settings) -> Capture:
+    """Return the picture of a visit whose page asked for so many URLs that its note is not read."""
+    return redirected_visit(settings, urls={f"http://example.org/{n}?{'x' * 1000}": {} for n in range(4100)})[0]
+
+
+def with_damaged_note(settings: Settings) -> Capture:
+    """Return the picture of a visit whose note is damaged in its WARC file."""
+    picture, note = redirected_visit(settings)
+    with (settings.archive_dir("news") / note.filename).open("r+b") as file:
+        file.seek(note.offset + 200)
+        file.write(b"x" * 10)
     return picture
 
 
@@ -140,6 +159,24 @@ def test_the_url_at_the_end_of_a_visit_decides_too(
             assert ("<mark>private</mark>" in client.get(path).text) is (picture == 200), path
         assert client.get(picture_of(redirected)).status_code == picture
         assert ("/picture?" in text) is (picture == 200)
+
+
+@pytest.mark.parametrize("keep", [with_long_note, with_damaged_note])
+def test_a_visit_whose_note_cant_be_read_is_hidden_when_the_collection_has_rules(
+    settings: Settings, keep: Callable[[Settings], Capture]
+) -> None:
+    picture = keep(settings)
+    with running_viewer(settings) as running, running.client() as client:
+        running.read_all("news")
+
+        def seen() -> tuple[bool, bool, int]:
+            found = client.get("/c/news/?q=private+address").text
+            is_listed = SHORT in client.get("/c/news/").text
+            return is_listed, "<mark>private</mark>" in found, client.get(picture_of(picture)).status_code
+
+        assert seen() == (True, True, 200)
+        write(settings, AccessRules([rule_for(SECRET, Access.EXCLUDE)]))
+        assert seen() == (False, False, 404)
 
 
 def test_a_long_url_at_the_end_of_a_visit_decides_as_a_whole(settings: Settings) -> None:
