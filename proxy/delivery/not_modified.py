@@ -1,7 +1,8 @@
 """The client gets the earlier capture, whole, when the origin answers 304 to a conditional request of the proxy.
 
 The head is the earlier capture's, updated by the 304's as RFC 9111 section 4.3.4 has caches do. The archive gets the
-304 itself, and a revisit with such a head, unless `dedup.not_modified` says otherwise.
+304 itself, and a revisit with such a head, unless `dedup.not_modified` says otherwise. The question named the ETag of
+the capture alone. So the 304 confirms the capture (RFC 9110 section 13.1.2), also when it names another ETag.
 """
 
 from __future__ import annotations
@@ -101,11 +102,15 @@ def _recorded_head(earlier: Earlier, said: ResponseHead) -> bytes | None:
 
 
 def freshened(earlier: Earlier, said: ResponseHead) -> ResponseHead:
-    """Return the earlier capture's head with what the 304 says now."""
+    """Return the earlier capture's head with what the 304 says now.
+
+    An ETag of the capture stays, since it names the bytes that the archive has.
+    """
+    kept = _DROPPED | _OF_THE_STORED | {name for name, _, _ in earlier.head.fields if name == b"etag"}
     new = [
         (name, value, heads.whole_line(name, value, line))
         for name, value, line in said.fields
-        if name and b"\r" not in name and name not in _DROPPED | _OF_THE_STORED
+        if name and b"\r" not in name and name not in kept
     ]
     replaced = {name for name, _, _ in new} | _DROPPED | _OF_THE_MOMENT | {b""}
     fields = [field for field in earlier.head.fields if field[0] not in replaced]

@@ -89,8 +89,9 @@ class Transcript:
             mime=mime,
             incompressible=is_incompressible(mime, coding.decode("latin-1") if coding else None),
         )
-        earlier = self._order.earlier
-        if head.status == 304 and earlier is not None and is_about(head, earlier.head, self._order.head.fields):
+        earlier, asked = self._order.earlier, self._order.head.fields
+        # A 304 to a question of ours gives the client the earlier page, so the archive gets this page too.
+        if earlier and head.status == 304 and (earlier.questions or is_about(head, earlier.head, asked)):
             exchange = replace(exchange, unchanged=unchanged(earlier, head))
         return self._as_wished(exchange, head.get(b"content-type") or b"")
 

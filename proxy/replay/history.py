@@ -134,9 +134,12 @@ def _questions(head: ResponseHead, request: RequestHead) -> bytes | None:
     asked.
 
     A capture that may have been another representation than this client would get is not asked about: the origin
-    tells representations apart by their ETag (RFC 9110 section 8.8.3), but not by their date.
+    tells representations apart by their ETag (RFC 9110 section 8.8.3), but not by their date. The value `*` is no ETag:
+    in a question it stands for every representation.
     """
     etag, modified = head.get(b"etag"), _date_of(head)
+    if etag == b"*":
+        return None
     if request.get(b"if-none-match") is not None or request.get(b"if-modified-since") is not None:
         return b"" if confirms(head, request.fields) else None
     if etag is None and (modified is None or head.get(b"vary") is not None):

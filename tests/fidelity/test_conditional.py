@@ -228,6 +228,31 @@ def test_a_304_that_is_perhaps_about_another_etag_of_the_client_is_no_revisit(
     assert [one.block[9:12] for one in records.of(url, "response")] == [b"200", b"304"]
 
 
+def test_a_304_to_the_question_of_the_proxy_is_about_its_capture_whatever_etag_it_names(
+    proxy: RunningProxy, site: Site
+) -> None:
+    """A front server may change the ETag of a coded page, and not the ETag of the 304."""
+    url = site.origin.url("/etag-of-the-origin")
+    fetched_and_indexed(proxy, url)
+    said = b'HTTP/1.1 304 Not Modified\r\nETag: "v1-plain"\r\n\r\n'
+    site.origin.script("/etag-of-the-origin", Send(said))
+
+    for captures in (2, 3):
+        reply = proxy.get(url)
+        assert (reply.status, reply.body) == (200, site.body("/etag-of-the-origin"))
+        assert reply.header("ETag") == '"v1"', "this ETag names the bytes that the client gets"
+        until(lambda captures=captures: _captures(proxy, url) == captures, what="the next capture")
+
+    assert [_line(one, b"If-None-Match") for one in site.asked("/etag-of-the-origin")] == [b"", b'"v1"', b'"v1"']
+    records = proxy.records(growing=True)
+    (original,) = records.of(url, "response")
+    revisits = records.of(url, "revisit")
+    assert [one.field("WARC-Refers-To") for one in revisits] == [original.id] * 2
+    assert [(one.block[9:12], _line(one.block, b"ETag")) for one in revisits] == [(b"200", b'"v1"')] * 2
+    assert [one.block for one in records.of(f"urn:not-modified:{url}", "metadata")] == [said] * 2
+    assert proxy.command("check", str(proxy.folder())).stdout.endswith("no problems\n")
+
+
 def test_what_has_changed_is_kept_and_handed_on_as_ever(proxy: RunningProxy, site: Site) -> None:
     url = site.origin.url("/new")
     fetched_and_indexed(proxy, url)

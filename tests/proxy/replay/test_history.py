@@ -43,6 +43,7 @@ def earlier(head: ResponseHead) -> Earlier:
         ((b"Last-Modified: Mon, 01 Jan 99999999999 00:00:00 GMT",), None),
         ((b"Last-Modified: " + DATE, b"Vary: Cookie"), None),
         ((b'ETag: "a"', b"Vary: *"), None),
+        ((b"ETag: *", b"Last-Modified: " + DATE), None),
         ((b'ETag: "a"', b"Content-Encoding: br"), None),
         ((b'ETag: "a"', b"Content-Encoding: gzip"), b'If-None-Match: "a"\r\n'),
         ((), None),
@@ -109,11 +110,11 @@ def test_settings_session_and_request_decide_together(
 
 def test_the_head_of_the_earlier_page_is_updated_as_caches_do() -> None:
     stored = answer(
-        *(b"Content-Type: text/html", b"Content-Encoding: gzip", b"Transfer-Encoding: chunked", b'ETag: "old"'),
+        *(b"Content-Type: text/html", b"Content-Encoding: gzip", b"Transfer-Encoding: chunked", b'ETag: "a-gzip"'),
         *(b"Cache-Control: max-age=1", b"Set-Cookie: then=1", b"Age: 7", b"X-Kept: yes", b"Connection: close"),
     )
     said = answer(
-        *(b'ETag: "new"', b"Content-Type: text/lies", b"Content-Length: 999", b"Cache-Control: no-store"),
+        *(b'ETag: "a"', b"Content-Type: text/lies", b"Content-Length: 999", b"Cache-Control: no-store"),
         *(b"Set-Cookie: now=1", b"Set-Cookie: now=2", b"Connection: keep-alive"),
         status=b"304 Not Modified",
     )
@@ -126,11 +127,17 @@ def test_the_head_of_the_earlier_page_is_updated_as_caches_do() -> None:
         (b"content-encoding", b"gzip"),
         (b"content-length", b"0"),
         (b"content-type", b"text/html"),
-        (b"etag", b'"new"'),
+        (b"etag", b'"a-gzip"'),
         (b"set-cookie", b"now=1"),
         (b"set-cookie", b"now=2"),
         (b"x-kept", b"yes"),
     ]
+
+
+def test_a_page_without_an_etag_gets_the_one_of_the_304() -> None:
+    fresh = freshened(earlier(answer(b"Last-Modified: " + DATE)), answer(b'ETag: "a"', status=b"304 Not Modified"))
+
+    assert fresh.get(b"etag") == b'"a"'
 
 
 def test_what_the_304_says_has_no_bare_carriage_return_for_the_client() -> None:
