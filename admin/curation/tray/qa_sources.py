@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import quote, urlencode
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import aliased
 
 from admin.curation.tray.entries import MOST_OF_SOURCE, TrayEntry, TrayKind
 from admin.models.qa_tables import PageDecision, QaPage, QaRepair, QaSession, QaState, RepairPart, Ruling
 from admin.models.transaction import Transaction
+from admin.qa.sessions import page_conditions
 
 _SESSIONS: Final = 20
 _WORST: Final = 200
@@ -37,24 +38,13 @@ def damaged_pages(transaction: Transaction) -> Iterator[TrayEntry]:
             continue  # a newer session has judged the same pages
         told.add(target)
         worst = (
-            select(QaPage.url_hash, QaPage.captured)
+            select(QaPage.id)
             .where(QaPage.session_id == session.id, QaPage.severity.in_(_DAMAGED))
             .order_by(QaPage.score, QaPage.id)
             .limit(_WORST)
-            .subquery()
         )
-        decided = (
-            select(PageDecision.id)
-            .where(
-                PageDecision.collection == session.collection,
-                PageDecision.url_hash == worst.c.url_hash,
-                PageDecision.captured >= worst.c.captured,
-                PageDecision.ruling.not_in((Ruling.NOTHING, Ruling.NOTE)),
-                _is_newest(PageDecision),
-            )
-            .exists()
-        )
-        waiting = transaction.session.scalar(select(func.count()).select_from(worst).where(~decided)) or 0
+        undecided = page_conditions(session, ruling="open")
+        waiting = transaction.session.scalar(select(func.count()).where(QaPage.id.in_(worst), *undecided)) or 0
         if waiting:
             pages = "1 damaged page waits" if waiting == 1 else f"{waiting} damaged pages wait"
             yield TrayEntry(
@@ -117,17 +107,22 @@ def _since() -> ColumnElement[int]:
 
 
 def _is_newest(decision: type[PageDecision]) -> ColumnElement[bool]:
-    """Return the condition that no later decision about the page's capture, or about a newer one, was made."""
+    """Return the condition that the decision is the newest about its capture, and that none about a newer one stands.
+
+    A note about a newer capture decides nothing, and neither does a decision that was undone.
+    """
+    other = aliased(PageDecision)
+    is_decided = other.ruling.not_in((Ruling.NOTHING, Ruling.NOTE)) & _is_newest_of_capture(other)
+    of_newer = select(other.id).where(*_of_same_page(other, decision), other.captured > decision.captured, is_decided)
+    return _is_newest_of_capture(decision) & ~of_newer.exists()
+
+
+def _is_newest_of_capture(decision: type[PageDecision]) -> ColumnElement[bool]:
+    """Return the condition that no later decision about the page's capture was made."""
     later = aliased(PageDecision)
-    return ~(
-        select(later.id)
-        .where(
-            later.collection == decision.collection,
-            later.url_hash == decision.url_hash,
-            or_(
-                later.captured > decision.captured,
-                and_(later.captured == decision.captured, later.id > decision.id),
-            ),
-        )
-        .exists()
-    )
+    of_capture = (*_of_same_page(later, decision), later.captured == decision.captured)
+    return ~select(later.id).where(*of_capture, later.id > decision.id).exists()
+
+
+def _of_same_page(other: type[PageDecision], decision: type[PageDecision]) -> tuple[ColumnElement[bool], ...]:
+    return other.collection == decision.collection, other.url_hash == decision.url_hash

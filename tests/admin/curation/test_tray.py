@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from support.admin.harvest_database import DAY, START, MovableClock
 from support.admin.harvest_world import World
-from support.admin.qa_rows import add_page, add_session
+from support.admin.qa_rows import CAPTURED, add_page, add_session
 from support.admin.site_users import person
 
 from admin.curation.descriptions.describe import DescriptionChange, describe_collection
@@ -22,7 +24,7 @@ from admin.curation.tray.tray import (
     list_tray,
 )
 from admin.models.curation_tables import CurationState, PermissionState
-from admin.models.errors import Forbidden, InvalidInput, NotFound
+from admin.models.errors import Forbidden, IllegalState, InvalidInput, NotFound
 from admin.models.harvest_tables import Harvest
 from admin.models.job_tables import JobStatus, StopReason
 from admin.models.people_tables import Role
@@ -142,6 +144,50 @@ def test_damaged_pages_wait_for_a_decision_then_for_a_repair(world: World) -> No
     with database.transaction(anna) as transaction:
         undo(transaction, number, pages[1])
     assert [each.kind for each in entries(ben)] == [TrayKind.TO_REVIEW] * 2
+
+
+def test_a_later_capture_without_a_decision_leaves_the_earlier_page_as_it_is(world: World) -> None:
+    """The tray and the lists of pages agree about which decision counts."""
+    database = world.database
+    anna, ben = (person(database, name, Role.CURATOR) for name in ("anna", "ben"))
+    with database.transaction(COMMAND_LINE) as transaction:
+        targets = []
+        for job, captured in (("first", CAPTURED), ("second", CAPTURED + DAY)):
+            session = add_session(transaction, job=job, ended=transaction.now)
+            targets.append((session.id, add_page(transaction, session, "http://a.org/", captured=captured).id))
+        first, second = targets
+
+    def entries(actor: Actor) -> list[str]:
+        with database.reading(actor) as transaction:
+            return sorted(each.key for each in list_tray(transaction).items)
+
+    def undo_all(session: int, page: int) -> None:
+        with database.transaction(anna) as transaction, suppress(IllegalState):
+            while True:
+                undo(transaction, session, page)
+
+    def rule(target: tuple[int, int], ruling: Ruling, assigned_to: str = "") -> None:
+        with database.transaction(anna) as transaction:
+            decide(transaction, *target, PageRuling(ruling=ruling, note="look", assigned_to=assigned_to))
+
+    reviews = [f"qa-review:{number}" for number, _ in (first, second)]
+    repair, assigned = f"qa-repair:news:{first[0]}", f"qa-assigned:{first[0]}:ben"
+    assert entries(anna) == reviews
+    rule(first, Ruling.ACCEPTED)
+    rule(second, Ruling.NOTE)
+    assert entries(anna) == reviews[1:]
+    undo_all(*second)
+    assert entries(anna) == reviews[1:]
+    rule(first, Ruling.REPAIR)
+    assert entries(anna) == [repair, *reviews[1:]]
+    rule(second, Ruling.NOTE)
+    assert entries(anna) == [repair, *reviews[1:]]
+    undo_all(*second)
+    undo_all(*first)
+    rule(first, Ruling.NOTE, "ben")
+    assert entries(ben) == [assigned, *reviews]
+    rule(second, Ruling.ACCEPTED)
+    assert entries(ben) == reviews[:1]
 
 
 def test_a_verdict_needs_a_job_before() -> None:
