@@ -148,15 +148,15 @@ class Judge:
         shown_text, text = _best_text(captured.text, [each.text for each in snapshots if each.text is not None])
         links = _links(captured, replays)
         errors = _new_errors(captured, replays)
+        best, about_page = _best_visit(captured, replays)
         findings = [
-            *_about_best_page(captured, snapshots),
+            *about_page,
             *_about_resources(resources.damaged, damage, boxes),
             *_about_media(captured, replays, frozenset(each.url for each in resources.damaged)),
             *_about_pictures(view, whole, chosen, has_damage=bool(resources.damaged)),
             *_about_text(text, chosen.text_tolerance),
             *_about_links(links, chosen.lost_links_share, has_damage=bool(resources.damaged)),
             *_about_errors(errors, chosen.script_error_points),
-            *_about_redirects(captured, first),
             *_about_capture(captured, resources, chosen.skew_days),
         ]
         findings = [replace(finding, words=plain_text(finding.words)) for finding in findings]
@@ -173,7 +173,7 @@ class Judge:
                 **({"newScriptErrors": len(errors)} if captured.errors is not None else {}),
             },
             _pictures(snapshots, view_picture, view, whole_picture, whole),
-            plain_text(snapshot.title or str(captured.note.get("title", ""))),
+            plain_text(best.snapshot.title or str(captured.note.get("title", ""))),
             shown_text,
             replays=tuple(replays),
             needs_second_visit=len(replays) == 1 and _may_be_chance(findings, resources),
@@ -222,12 +222,10 @@ def _may_be_chance(findings: Sequence[Finding], resources: ResourceComparison) -
     return has_new_urls or hangs or (differs and not resources.damaged)
 
 
-def _about_best_page(captured: CapturedPage, snapshots: Sequence[PageSnapshot]) -> list[Finding]:
-    """Return what is wrong with the page as a whole in the visit in which that costs least."""
-    return min(
-        (list(_about_page(captured, each)) for each in snapshots),
-        key=lambda findings: sum(finding.points for finding in findings),
-    )
+def _best_visit(captured: CapturedPage, replays: Sequence[ReplayedPage]) -> tuple[ReplayedPage, list[Finding]]:
+    """Return the visit in which the faults of the page as a whole cost least, with these."""
+    found = ((each, [*_about_page(captured, each.snapshot), *_about_redirects(captured, each)]) for each in replays)
+    return min(found, key=lambda pair: sum(finding.points for finding in pair[1]))
 
 
 def _about_page(captured: CapturedPage, snapshot: PageSnapshot) -> Iterator[Finding]:

@@ -141,6 +141,17 @@ def test_a_second_visit_clears_what_chance_did_in_the_first_one() -> None:
     assert judged(captured, good, hung).findings == ()
 
 
+def test_the_end_and_the_title_of_a_page_are_those_of_its_better_visit() -> None:
+    hung, good = replayed(notes=["page-timeout"], final_url="http://a.test/wait"), replayed()
+    hung.snapshot.title, good.snapshot.title = "Just a moment", "News"
+    assert set(kinds(judged(captured_page(), hung))) == {FindingKind.HANGS, FindingKind.REDIRECT}
+    for replays in ((hung, good), (good, hung)):
+        both = judged(captured_page(), *replays)
+        assert (both.findings, both.title) == ((), "News")
+    elsewhere = replayed(final_url="http://a.test/wait")
+    assert kinds(judged(captured_page(), elsewhere, hung)) == [FindingKind.REDIRECT]
+
+
 def test_a_second_visit_that_shows_no_page_does_not_damage_the_first_one() -> None:
     gone = MainAnswer("http://a.test/", 404, {"ghostfleet-replay": "miss"})
     assert judged(captured_page(), replayed(), replayed(main=gone)).findings == ()
