@@ -424,7 +424,7 @@ def _best_text(capture: str | None, texts: Sequence[str]) -> tuple[str, TextComp
     if capture is None or not texts:
         return next(filter(None, texts), ""), None
     compared = ((text, compare_texts(capture, text)) for text in texts)
-    return max(compared, key=lambda pair: (pair[1].only_digits, pair[1].similarity))
+    return max(compared, key=lambda pair: (pair[1].only_digits or pair[1].similarity == 1, pair[1].similarity))
 
 
 def _compared(capture: bytes, replay: bytes, masks: Sequence[bytes]) -> PictureComparison | None:

@@ -152,6 +152,17 @@ def test_the_end_and_the_title_of_a_page_are_those_of_its_better_visit() -> None
     assert kinds(judged(captured_page(), elsewhere, hung)) == [FindingKind.REDIRECT]
 
 
+def test_of_two_texts_the_equal_one_is_kept_before_one_with_other_digits() -> None:
+    text = "Opening hours today\nVisitors so far: 1041"
+    equal, other_digits = replayed(text=text), replayed(text=text.replace("1041", "2"))
+    other_words = replayed(text="Opening hours today\nVisitors so few: 1041")
+    for replays in ((other_digits, equal), (equal, other_digits)):
+        found = judged(captured_page(text=text), *replays)
+        assert (found.text, found.measures["text"]["similarity"]) == (text, 1.0)
+    found = judged(captured_page(text=text), other_words, other_digits)
+    assert found.text == other_digits.snapshot.text
+
+
 def test_a_second_visit_that_shows_no_page_does_not_damage_the_first_one() -> None:
     gone = MainAnswer("http://a.test/", 404, {"ghostfleet-replay": "miss"})
     assert judged(captured_page(), replayed(), replayed(main=gone)).findings == ()
