@@ -16,6 +16,7 @@ import hashlib
 import logging
 import os
 import re
+import uuid
 import zipfile
 import zlib
 from collections import defaultdict
@@ -58,6 +59,8 @@ MAX_SHOWN_FINDINGS: Final = 5
 _LOGGED_FLAWS: Final = 1_000
 PAGES_FOLDER: Final = "pages"
 """The folder of a collection with the lists of pages of imported packages."""
+_LAST_FILE: Final = "last-import"
+"""The file of a collection that names the import which placed the last file."""
 _COPY_SIZE: Final = 1 << 20
 _WRONG_SHA256: Final = "its SHA-256 is not the one in the package's datapackage.json"
 _ARCS: Final = (".arc", ".arc.gz")
@@ -272,6 +275,7 @@ class Importer:
         self._storage: Storage | None = None
         self._by_size = defaultdict[int, list[Path]](list)
         self._noted: set[str] = set()
+        self._id = uuid.uuid4().hex.encode()
         self._note_new_files()
 
     def space_needed(self, wanted: Sequence[ImportItem]) -> int:
@@ -463,7 +467,7 @@ class Importer:
         The digest distinguishes files of the same name. Raises StorageError.
         """
         with locked_folder(self._archive):  # another import may be about to place the same file
-            self._note_new_files()
+            self._note_files_of_others()
             if there := self._same(source, source.stat().st_size) or self._stored(source, name, digest):
                 return self._present(wanted, there, source)
             place = WarcPaths(self._folder, self._free_name(name, digest))
@@ -472,9 +476,9 @@ class Importer:
                     place.warc.symlink_to(source)
                 else:
                     rename_new(source, place.warc)
+                self._note(str(place.warc))
                 sync_folder(self._archive)
                 replace_durably(lines, place.sidecar)
-        self._note(str(place.warc))
         return _imported(wanted, place, count, left_out, found)
 
     def _present(self, wanted: ImportItem, there: Path, source: Path) -> ImportedFile:
@@ -527,10 +531,22 @@ class Importer:
             str(wanted), ImportOutcome.REFUSED, problems=found.count, first_problems=tuple(found.first), reason=why
         )
 
+    def _note_files_of_others(self) -> None:
+        """Note new files of the collection if another import may have placed one since this import placed its last one.
+
+        The caller holds the lock of the folder.
+        """
+        last = self._folder / _LAST_FILE
+        with suppress(FileNotFoundError):
+            if last.read_bytes() == self._id:
+                return
+        self._note_new_files()
+        last.write_bytes(self._id)
+
     def _note_new_files(self) -> None:
         """Note the sizes of files of the collection that were not noted before.
 
-        This is done for each imported file, so it makes no `Path` for a known one, as `closed` would.
+        Imports that run at once do this often, so it makes no `Path` for a known one, as `closed` would.
         """
         for folder, _, names in os.walk(self._archive):
             for name in names:

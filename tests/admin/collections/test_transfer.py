@@ -326,6 +326,23 @@ def test_imports_of_one_file_at_once_take_it_once(home: Path, tmp_path: Path, ca
     assert os.listdir(settings.archive_dir("old")) == [first.name]
 
 
+def test_an_import_reads_the_list_of_files_again_only_after_another_import(home: Path, tmp_path: Path) -> None:
+    settings = load({"home": str(home)}, environment={})
+    first, second, third, fourth = (_foreign(tmp_path / f"{n}.warc.gz", f"http://a.example/{n}") for n in range(4))
+    with Captures(settings.database_url) as captures, patch("os.walk", wraps=os.walk) as walk:
+        importer = Importer(settings, "old", captures, Choices())
+
+        def walks(path: Path) -> int:
+            before = walk.call_count
+            assert importer.take(find([path])[0]).outcome is ImportOutcome.IMPORTED
+            return walk.call_count - before
+
+        assert walks(first) == 1, "another import may have placed a file since this one began"
+        assert walks(second) == 0
+        _taken(settings, _foreign(tmp_path / "other.warc.gz", "http://b.example/"))
+        assert [walks(third), walks(fourth)] == [1, 0]
+
+
 def test_an_import_waits_for_another_one_that_gives_a_file_its_name(home: Path, tmp_path: Path) -> None:
     settings = load({"home": str(home)}, environment={})
     source = _foreign(tmp_path / "other.warc.gz", "http://a.example/")
