@@ -195,8 +195,9 @@ class Ghost:
                 trouble = FleetUnavailable("login-renewed", may_be_the_page=True)
             with times.measure("link-search"):
                 snapshot = page_visit.snapshot
-                fetched = page_outcome.fetched_urls(order.url, page_visit.asked, snapshot.unsearched_frames)
-                found = page_outcome.found_links(order.url, snapshot, fetched)
+                fetched = page_outcome.fetched_urls(page_visit)
+                unsearched = page_outcome.unsearched_frames(page_visit)
+                found = page_outcome.found_links(order.url, snapshot, fetched, unsearched)
             if page_visit.snapshot.is_page and trouble is None:
                 with times.measure("flaws"):
                     page_visit = replace(page_visit, flaws=_flaws(page_visit, profile))

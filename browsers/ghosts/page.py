@@ -101,6 +101,8 @@ class PageSnapshot:
     errors: list[dict[str, Any]] | None = None
     """The errors of the page's scripts, as `page_errors` returns them; None when they were not asked for."""
     links: list[tuple[str, str]] = field(default_factory=list)
+    searched_frames: list[str] = field(default_factory=list)
+    """URLs with which the documents came that were searched for links, the one of the main frame included."""
     unsearched_frames: list[str] = field(default_factory=list)
     """URLs of the frames that were not searched for links, since there are too many or they do not answer."""
     behaviors: PassReport = field(default_factory=PassReport)
@@ -390,7 +392,8 @@ class _Steps:
         self._snapshot.text_final = text if text != self._snapshot.text else None
 
     async def _take_links(self) -> None:
-        await render.collect_links(self._window, self._snapshot.links, self._snapshot.unsearched_frames)
+        snapshot = self._snapshot
+        await render.collect_links(self._window, snapshot.links, snapshot.searched_frames, snapshot.unsearched_frames)
 
     async def _check_whether_it_hangs(self) -> None:
         most = _ANSWER_SECONDS * (_HEAVY_PAGES_TIMES if self._traffic.bytes > _MANY_BYTES else 1)

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Final
 
 from archive import crawl_log
-from archive.url import UrlError, canonical
+from archive.url import UrlError, canonical, host_of
 from browsers.engines.traffic import PageRequest
 from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.page_records import PageVisit
@@ -43,14 +43,17 @@ SITES: Final = {
 }
 """Chromium's errors with the codes that Heritrix has for them."""
 _FOLLOWED: Final = frozenset({"a/@href", "area/@href"})
+_PAGES: Final = html.TYPES - {"image/svg+xml"}
 _READ: Final = frozenset({"document", "image", "imageset", "stylesheet", "script", "font", "media", "texttrack"})
 """Kinds of requests whose answers the browser showed, ran or dropped, so that nobody else has to read them."""
 
 
-def found_links(url: str, snapshot: PageSnapshot, fetched: frozenset[str] = frozenset()) -> LinkCollector:
+def found_links(
+    url: str, snapshot: PageSnapshot, fetched: frozenset[str] = frozenset(), unsearched: Iterable[str] = ()
+) -> LinkCollector:
     """Return the links of the final DOM of all frames, and embeds of the DOM that the browser did not fetch.
 
-    Embeds that the visit fetched are left out, since they are captured.
+    Embeds that the visit fetched are left out, since they are captured. Documents of `unsearched` frames are embeds.
     """
     found = LinkCollector(snapshot.final_url or url)
     for address, context in snapshot.links:
@@ -61,7 +64,7 @@ def found_links(url: str, snapshot: PageSnapshot, fetched: frozenset[str] = froz
     for link in embedded.links:
         if link.hop != "E" or link.url not in fetched:
             found.add(link.url, link.hop, link.context)
-    for address in snapshot.unsearched_frames:
+    for address in unsearched:
         found.add(address, "E", "iframe/@src")
     found.dropped += embedded.dropped
     return found
@@ -72,24 +75,54 @@ def links_out(links: Iterable[FoundLink]) -> Iterator[str]:
     return (link.url for link in links if link.hop == "L" and link.context in _FOLLOWED)
 
 
-def fetched_urls(url: str, asked: Mapping[str, PageRequest], unsearched: Iterable[str] = ()) -> frozenset[str]:
-    """Return the other URLs that this visit captured whole, in canonical form, without those of `unsearched` frames.
+def fetched_urls(page_visit: PageVisit) -> frozenset[str]:
+    """Return the other URLs that this visit captured whole, in canonical form.
 
-    A document that a script or a prefetch requested, or that another window showed, is not included, since it was not
-    searched for links. Neither is a redirect to one. A document in place of a picture or another part, as with an
-    error, is included.
+    A document of a frame is included when it was searched for links. One that a script or a prefetch requested, or that
+    another window showed, is not included, since it was not searched. Neither is a redirect to one. A document in place
+    of a picture or another part, as with an error, is included.
     """
+    snapshot, asked = page_visit.snapshot, page_visit.asked
     found = _canonical(
         address
         for address, answer in asked.items()
-        if answer.is_whole and (answer.kind in _READ or not _leads_on(answer))
+        if answer.is_whole and not _is_of_frame(answer) and (answer.kind in _READ or not _leads_on(answer))
     )
-    return frozenset(found).difference(_canonical(unsearched), [url])
+    searched = _frame_documents(asked).intersection(_canonical(snapshot.searched_frames))
+    return searched.union(found).difference(_canonical(snapshot.unsearched_frames), [page_visit.order.url])
+
+
+def unsearched_frames(page_visit: PageVisit) -> tuple[str, ...]:
+    """Return the URLs of frames that were not searched for links, and are to be visited by themselves.
+
+    A frame that a page removed, or in which another document came, is among them when it is of the page's own host.
+    Pages remove many frames of advertisements. When no frame at all was searched, as on a page that hangs, nobody knows
+    which frames are left, and all are taken.
+    """
+    snapshot = page_visit.snapshot
+    main = {each.request.url for each in page_visit.exchanges if each.request.is_main}
+    main |= {page_visit.order.url, snapshot.main.url if snapshot.main is not None else ""}
+    known = _canonical((*main, *snapshot.searched_frames, *snapshot.unsearched_frames))
+    left = _frame_documents(page_visit.asked).difference(known)
+    if snapshot.searched_frames:
+        own = host_of(snapshot.final_url or page_visit.order.url)
+        left = frozenset(each for each in left if host_of(each) == own)
+    return (*snapshot.unsearched_frames, *sorted(left))
+
+
+def _frame_documents(asked: Mapping[str, PageRequest]) -> frozenset[str]:
+    """Return the canonical URLs of the documents in frames that were captured whole."""
+    return frozenset(_canonical(url for url, answer in asked.items() if answer.is_whole and _is_of_frame(answer)))
+
+
+def _is_of_frame(answer: PageRequest) -> bool:
+    """Return whether the answer is a document of a frame, the main frame included, that may have links."""
+    return answer.kind == "document" and answer.mime in _PAGES and answer.status not in REDIRECTS
 
 
 def _leads_on(answer: PageRequest) -> bool:
     """Return whether the answer may lead to links that the browser does not report."""
-    return answer.mime in html.TYPES - {"image/svg+xml"} or answer.status in REDIRECTS
+    return answer.mime in _PAGES or answer.status in REDIRECTS
 
 
 def _canonical(addresses: Iterable[str]) -> Iterator[str]:
@@ -126,7 +159,7 @@ def visit_of(
         code, reason = failure
         return Visit(code, duration_ms, size, annotations=notes, error=reason, look=look)
     status, headers = _answer(page_visit)
-    fetched = fetched_urls(page_visit.order.url, page_visit.asked, snapshot.unsearched_frames)
+    unsearched = unsearched_frames(page_visit)
     return Visit(
         code=status,
         duration_ms=duration_ms,
@@ -136,12 +169,12 @@ def visit_of(
         annotations=(
             *notes,
             *found.annotations,
-            *((f"frames-unsearched:{len(snapshot.unsearched_frames)}",) if snapshot.unsearched_frames else ()),
+            *((f"frames-unsearched:{len(unsearched)}",) if unsearched else ()),
             *(("not-rendered",) if snapshot.failure else ()),
             *(flaw.annotation for flaw in page_visit.flaws),
         ),
         retry_after=outcomes.retry_after(headers),
-        fetched=tuple(sorted(fetched)),
+        fetched=tuple(sorted(fetched_urls(page_visit))),
         look=look,
         digest=_text_digest(snapshot),
         stages=snapshot.times.seconds(),

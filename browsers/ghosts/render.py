@@ -97,9 +97,11 @@ _LINKS_SCRIPT: Final = """
     }
   };
   search(document);
-  return [...found];
+  const navigation = performance.getEntriesByType('navigation')[0];
+  return [navigation ? navigation.name : document.URL, [...found]];
 }
 """
+"""The script returns the URL with which the document came, even if a script has changed the URL, and the links."""
 
 
 async def window_picture(window: BrowserWindow) -> bytes:
@@ -183,11 +185,13 @@ async def page_title(window: BrowserWindow) -> str:
     return str(await window.main_frame.evaluate(_TITLE_SCRIPT, MAX_TITLE))
 
 
-async def collect_links(window: BrowserWindow, found: list[tuple[str, str]], unsearched: list[str]) -> None:
+async def collect_links(
+    window: BrowserWindow, found: list[tuple[str, str]], searched: list[str], unsearched: list[str]
+) -> None:
     """Add (absolute URL, context) of each link in the final DOM of every frame, shadow roots included.
 
-    `unsearched` gets the URLs of frames that were not searched. A frame without a document, as one of a `mailto:`, is
-    left out.
+    `searched` gets the URLs with which the documents of searched frames came, and `unsearched` the URLs of the other
+    frames. A frame without a document, as one of a `mailto:`, is left out.
     """
     frames = window.frames
     unsearched += [frame.url for frame in frames if not frame.is_main and frame.url.startswith("http")]
@@ -195,9 +199,10 @@ async def collect_links(window: BrowserWindow, found: list[tuple[str, str]], uns
         address = frame.url
         try:
             async with timeout(_FRAME_SECONDS):
-                pairs = await frame.evaluate(_LINKS_SCRIPT, [MAX_LINKS, _MAX_ADDRESSES])
+                came_as, pairs = await frame.evaluate(_LINKS_SCRIPT, [MAX_LINKS, _MAX_ADDRESSES])
         except (EngineError, TimeoutError):
             continue
         found += [(str(url), str(context)) for url, context in pairs]
+        searched.append(str(came_as))
         with suppress(ValueError):
             unsearched.remove(address)

@@ -509,6 +509,27 @@ def test_frames_that_are_too_many_to_be_searched_are_counted_and_still_to_be_vis
     assert {link.url for link in visit.links if link.hop == "E"} == unsearched
 
 
+def test_a_document_counts_as_visited_when_its_frame_was_searched(
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
+) -> None:
+    origin.script("/", page("<iframe src=/app></iframe><iframe src=/first></iframe><iframe src=/moved></iframe>"))
+    origin.script("/app", page("<a href=/from-app>x</a><script>history.pushState(0, '', '/app/route')</script>"))
+    origin.script(
+        "/first", page("<a href=/from-first>x</a><script>onload = () => location.replace('/second')</script>")
+    )
+    origin.script("/second", page("<a href=/from-second>x</a>"))
+    origin.script("/moved", redirect("/target"))
+    origin.script("/target", page("<a href=/from-target>x</a>"))
+
+    visit = ghost.visit(fleet.order(origin.url("/")))
+
+    links = {url for url in urls(visit) if "/from-" in url}
+    assert links == {origin.url(f"/from-{name}") for name in ("app", "second", "target")}
+    fetched = set(visit.fetched) - {origin.url("/favicon.ico")}
+    assert fetched == {origin.url(path) for path in ("/app", "/second", "/moved", "/target")}
+    assert urls(visit, "E") == [origin.url("/first")]
+
+
 def test_a_page_in_a_window_that_a_page_opened_is_still_to_be_visited(
     ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from browsers.engines.traffic import MainAnswer, PageRequest
 from browsers.ghosts.page import PageSnapshot
-from browsers.ghosts.page_outcome import fetched_urls, found_links, visit_of
+from browsers.ghosts.page_outcome import fetched_urls, found_links, unsearched_frames, visit_of
 from browsers.ghosts.page_records import PageVisit
 from browsers.links.collector import LinkCollector
 from browsers.proxying.control_client import SessionCounts
@@ -19,6 +19,10 @@ HTML = {"content-type": "text/html; charset=utf-8"}
 def page_visit(snapshot: PageSnapshot, **asked: PageRequest) -> PageVisit:
     urls = {URL if name == "main" else f"http://site.test/{name}": value for name, value in asked.items()}
     return PageVisit(VisitOrder(URL, "c"), "page-1", 1_000_000, snapshot, urls, len(urls), "Chromium/156", 1280, 1024)
+
+
+def answered(asked: dict[str, PageRequest], snapshot: PageSnapshot | None = None) -> PageVisit:
+    return PageVisit(VisitOrder(URL, "c"), "page-1", 1_000_000, snapshot or PageSnapshot(), asked, 0, "", 1280, 1024)
 
 
 def verdict(snapshot: PageSnapshot, report: SessionCounts | None = None, **asked: PageRequest) -> Visit:
@@ -124,7 +128,7 @@ def test_fetched_is_what_came_whole_by_the_name_the_frontier_uses() -> None:
         "http://site.test:0/": PageRequest(200, "", "image", None, True),
     }
 
-    assert fetched_urls(URL, asked) == {"http://site.test/a%20b"}
+    assert fetched_urls(answered(asked)) == {"http://site.test/a%20b"}
 
 
 def test_a_page_that_a_script_or_a_prefetch_asked_for_is_still_to_be_visited() -> None:
@@ -136,13 +140,15 @@ def test_a_page_that_a_script_or_a_prefetch_asked_for_is_still_to_be_visited() -
         "http://site.test/frame": PageRequest(200, "text/html", "document", is_whole=True),
         "http://site.test/i.svg": PageRequest(200, "image/svg+xml", "image", is_whole=True),
     }
-    assert fetched_urls(URL, asked) == {"http://site.test/frame", "http://site.test/i.svg"}
+    searched = PageSnapshot(searched_frames=[URL, *asked])
+    assert fetched_urls(answered(asked, searched)) == {"http://site.test/frame", "http://site.test/i.svg"}
 
 
 def test_a_frame_that_was_not_searched_is_still_to_be_visited() -> None:
     snapshot = PageSnapshot(
         main=MainAnswer(URL, 200, HTML),
         dom="<iframe src=/frame></iframe><iframe src=/slow></iframe>",
+        searched_frames=[URL, "http://site.test/frame"],
         unsearched_frames=["http://SITE.test/slow#x", "http://site.test/inner", "http://site.test:0/"],
     )
     document = PageRequest(200, "text/html", "document", is_whole=True)
@@ -150,10 +156,35 @@ def test_a_frame_that_was_not_searched_is_still_to_be_visited() -> None:
     visit = verdict(snapshot, SessionCounts(), frame=document, slow=document, inner=document)
 
     assert (visit.fetched, visit.annotations) == (("http://site.test/frame",), ("frames-unsearched:3",))
-    assert found_links(URL, snapshot, frozenset(visit.fetched)).links == (
+    assert found_links(URL, snapshot, frozenset(visit.fetched), snapshot.unsearched_frames).links == (
         FoundLink("http://site.test/slow", "E", "iframe/@src"),
         FoundLink("http://site.test/inner", "E", "iframe/@src"),
     )
+
+
+def test_no_frame_counts_as_searched_when_the_page_had_no_time_for_the_search() -> None:
+    document = PageRequest(200, "text/html", "document", is_whole=True)
+    asked = {
+        "http://site.test/moved": PageRequest(302, "text/html", "document", is_whole=True),
+        "http://site.test/frame": document,
+        "http://elsewhere.test/": document,
+        "http://site.test/now": document,
+        "http://site.test/i.png": PageRequest(200, "image/png", "image", is_whole=True),
+    }
+    snapshot = PageSnapshot(main=MainAnswer("http://site.test/now", 200, HTML), hangs=True, notes=["page-timeout"])
+    visit = visit_of(answered(asked, snapshot), LinkCollector(URL), SessionCounts(), 7)
+    assert visit.fetched == ("http://site.test/i.png", "http://site.test/moved")
+    assert unsearched_frames(answered(asked, snapshot)) == ("http://elsewhere.test/", "http://site.test/frame")
+    assert "frames-unsearched:2" in visit.annotations
+
+
+def test_a_document_that_left_its_frame_before_the_search_is_still_to_be_visited() -> None:
+    document = PageRequest(200, "text/html", "document", is_whole=True)
+    names = ("http://site.test/first", "http://site.test/second", "http://ads.test/removed")
+    asked = {URL: document, **dict.fromkeys(names, document)}
+    snapshot = PageSnapshot(main=MainAnswer(URL, 200, HTML), searched_frames=[URL, "http://site.test/second#x"])
+    assert fetched_urls(answered(asked, snapshot)) == {"http://site.test/second"}
+    assert unsearched_frames(answered(asked, snapshot)) == ("http://site.test/first",)
 
 
 def test_links_of_the_frames_come_first_and_fetched_embeds_are_left_out() -> None:
