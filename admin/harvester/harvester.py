@@ -186,7 +186,7 @@ class HarvesterProcess:
         if job.max_seconds > 0:
             limits = dict(profile.get("limits") or {})
             profile["limits"] = limits | {"seconds": min(job.max_seconds, limits.get("seconds") or job.max_seconds)}
-        profile = _with_rates(profile, job, self._settings)
+        profile = _with_rates(profile, job)
         info = harvest_info(job, self._settings, folder.job_name, now_micros())
         try:
             profile = with_logins(self._settings.home, job.id, profile, self._logins(job))
@@ -330,14 +330,15 @@ def _usable_seeds(job: ClaimedJob) -> tuple[list[str], list[str]]:
     return list(seeds), bad
 
 
-def _with_rates(profile: dict[str, Any], job: ClaimedJob, settings: Settings) -> dict[str, Any]:
-    """Return the profile with the pauses of the domains whose rate is lower than the job's politeness allows."""
-    own = {key: value for key, value in (profile.get("politeness") or {}).items() if value is not None}
-    shortest = own.get("min_delay_seconds", settings.frontier.min_delay_seconds)
-    shortest /= own.get("per_host", settings.frontier.per_host)
+def _with_rates(profile: dict[str, Any], job: ClaimedJob) -> dict[str, Any]:
+    """Return the profile with the least delays that the rates of the job's domains ask for.
+
+    A rate that is as high as the politeness of the job allows gives a least delay, too, since a sheet or an edit of the
+    running job may allow more.
+    """
     pauses = {each.domain_name: _MINUTE / each.max_rate for each in job.domains if each.max_rate > 0}
     given = profile.get("least_delays", {})
-    longer = {name: seconds for name, seconds in pauses.items() if seconds > max(shortest, given.get(name, 0))}
+    longer = {name: seconds for name, seconds in pauses.items() if seconds > given.get(name, 0)}
     return profile | {"least_delays": {**given, **longer}} if longer else profile
 
 

@@ -94,7 +94,10 @@ HeaderName = Annotated[str, AfterValidator(_is_header_name)]
 ProfileName = Annotated[str, Field(pattern=NAME_PATTERN)]
 MAX_LOGINS: Final = 10_000
 LeastDelay = Annotated[float, Field(ge=0, le=3_600)]
-MAX_LEAST_DELAYS: Final = 100_000
+MAX_LEAST_DELAYS: Final = 200_000
+"""A job of a harvest has the rates of at most 100,000 domains (`generation.job_configurations`), beside the delays of its
+template.
+"""
 BEHAVIOR_FOLDER: Final = "behaviors"
 """Folder of a home with the files that `behavior_scripts` of profiles name."""
 _BEHAVIOR_FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}\.(?:js|json|ya?ml)", re.ASCII)
