@@ -95,7 +95,7 @@ ProfileName = Annotated[str, Field(pattern=NAME_PATTERN)]
 MAX_LOGINS: Final = 10_000
 LeastDelay = Annotated[float, Field(ge=0, le=3_600)]
 MAX_LEAST_DELAYS: Final = 200_000
-"""A job of a harvest has the rates of at most 100,000 domains (`generation.job_configurations`), beside the delays of its
+"""A job of a harvest has the rates of at most 100,000 domains (`generation.job_configurations`), and the delays of its
 template.
 """
 BEHAVIOR_FOLDER: Final = "behaviors"
