@@ -24,7 +24,9 @@ class Interrupts:
     `wait`.
 
     With `restarts`, SIGHUP sets `asked_to_restart` instead; the reader sets that to False again. Signals are passed on
-    by a pipe: a handler that runs within `threading.Event.wait` could deadlock.
+    by a pipe: a handler that runs within `threading.Event.wait` could deadlock. The interpreter itself writes to the
+    pipe when a signal comes. A handler runs only when the main thread runs Python code again, so a signal between the
+    last line of code and `select` would not end the `wait`.
     """
 
     def __init__(self, *, restarts: bool = False) -> None:
@@ -33,18 +35,21 @@ class Interrupts:
         self._restarts = restarts
         self._had_terminal = _has_terminal()
         self._before: dict[int, Any] = {}
+        self._wakeup_before = -1
         self._read_fd = self._write_fd = -1
 
     def __enter__(self) -> Self:
         self._read_fd, self._write_fd = os.pipe()
         os.set_blocking(self._write_fd, False)
         os.set_blocking(self._read_fd, False)
+        self._wakeup_before = signal.set_wakeup_fd(self._write_fd, warn_on_full_buffer=False)
         self._before = {number: signal.signal(number, self._handle) for number in ASKING}
         return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(self._wakeup_before)
         os.close(self._read_fd)
         os.close(self._write_fd)
 

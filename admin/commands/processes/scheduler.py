@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import threading
 from pathlib import Path
 from typing import Any
@@ -31,13 +30,12 @@ def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> No
     """
     settings = load_settings(home, settings_file, {})
     say_mended(settings)
+    from admin.jobs.interrupts import run_until_signal
     from admin.scheduler.assembly import installed_scheduler, send_messages
     from admin.scheduler.log_watch import watch_logs
 
     standing, database = begin_on_database(settings, given, "scheduler")
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
     works = installed_scheduler(database, settings)
     sender = threading.Thread(target=send_messages, args=(database, stop), name="notifications")
     sender.start()
@@ -47,7 +45,7 @@ def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> No
     if standing.is_absent:
         click.echo(json.dumps({"ready": True, "scheduler": works.owner}))
     try:
-        works.run(stop)
+        run_until_signal(lambda: works.run(stop), stop)
     finally:
         stop.set()
         sender.join()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 
 from support.processes.waiting import until
@@ -19,6 +20,25 @@ def test_each_signal_is_counted_and_ends_the_wait() -> None:
         assert not interrupts.asked_to_hurry()
         os.kill(os.getpid(), signal.SIGINT)
         until(interrupts.asked_to_hurry, what="the second signal to be noticed")
+
+
+def test_a_signal_that_interrupts_no_system_call_ends_the_wait() -> None:
+    waiting, ended, late = threading.get_ident(), threading.Event(), []
+
+    def send() -> None:
+        until(lambda: sys._current_frames()[waiting].f_code is Interrupts.wait.__code__, what="the wait")
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)  # another thread takes the signal
+        if not ended.wait(60):
+            late.append("the wait goes on")
+            interrupts.wake()
+
+    with Interrupts() as interrupts:
+        sender = threading.Thread(target=send)
+        sender.start()
+        assert interrupts.wait(None)
+        ended.set()
+        sender.join()
+    assert not late
 
 
 def test_sighup_asks_for_a_restart_in_a_fleet_that_can_restart() -> None:
