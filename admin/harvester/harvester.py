@@ -40,7 +40,7 @@ from archive.file_lock import lock_or_not
 from archive.files import free_bytes
 from archive.settings.load import Settings
 from browsers.logins.profile_store import ProfileUnusable
-from frontier.definition.job import JobError, Seed
+from frontier.definition.job import JobError, Seed, delay_of
 
 log = logging.getLogger(__name__)
 
@@ -334,12 +334,13 @@ def _with_rates(profile: dict[str, Any], job: ClaimedJob) -> dict[str, Any]:
     """Return the profile with the least delays that the rates of the job's domains ask for.
 
     A rate that is as high as the politeness of the job allows gives a least delay, too, since a sheet or an edit of the
-    running job may allow more.
+    running job may allow more. Where a rate and the template both name a delay for a host, the longer one holds.
     """
     pauses = {each.domain_name: _MINUTE / each.max_rate for each in job.domains if each.max_rate > 0}
     given = profile.get("least_delays", {})
-    longer = {name: seconds for name, seconds in pauses.items() if seconds > given.get(name, 0)}
-    return profile | {"least_delays": {**given, **longer}} if longer else profile
+    own = {name: max(seconds, delay_of(pauses, name)) for name, seconds in given.items()}
+    longer = {name: seconds for name, seconds in pauses.items() if seconds > delay_of(given, name)}
+    return profile | {"least_delays": {**own, **longer}} if pauses else profile
 
 
 def default_name(channel: str) -> str:

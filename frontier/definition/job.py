@@ -659,11 +659,7 @@ class Profile(_Frozen):
     def least_delay(self, host: str) -> float:
         """Return the shortest pause in seconds that the host's domain has of its own; 0 without one."""
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
-        while name and self.least_delays:
-            if (seconds := self.least_delays.get(name)) is not None:
-                return seconds
-            name = name.partition(".")[2]
-        return 0.0
+        return delay_of(self.least_delays, name)
 
     def page_rules(self) -> Sheets:
         """Return the rules of who visits the pages of each site."""
@@ -674,6 +670,15 @@ class Profile(_Frozen):
         """Return the lower-case names of the request headers whose values stay out of the WARC files."""
         own = {name.lower() for name in self.headers} & _SECRET
         return tuple(sorted(own | {name.lower() for name in self.redact_headers}))
+
+
+def delay_of(delays: Mapping[str, float], name: str) -> float:
+    """Return the delay of the name of a host, or of the nearest domain above the name; 0 without one."""
+    while name and delays:
+        if (seconds := delays.get(name)) is not None:
+            return seconds
+        name = name.partition(".")[2]
+    return 0.0
 
 
 def wrong_headers(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -51,6 +51,19 @@ def test_every_rate_becomes_a_least_delay_unless_the_template_has_a_longer_one(
         assert made.least_delay(f"not{name}") == 0
 
 
+def test_of_a_rate_and_a_delay_of_the_template_for_one_host_the_longer_one_holds(home: Path) -> None:
+    admin = Admin(load({"home": str(home)}, environment={}))
+    given = {"example": 10.0, "www.slow.example": 0.5, "www.usual.example": 20.0}
+    wanted = [Wanted("slow.example", max_rate=2), Wanted("usual.example", max_rate=100)]
+    job = admin.job(wanted, ["http://slow.example/"], profile={"least_delays": given})
+    with admin.database.transaction(COMMAND_LINE) as transaction:
+        found = claimed(transaction, job)
+    admin.database.close()
+    made = make_profile({"least_delays": _with_rates(found.profile, found)["least_delays"]}, "the test")
+    hosts = ("slow.example", "www.slow.example", "usual.example", "www.usual.example", "other.example")
+    assert [made.least_delay(host) for host in hosts] == [30.0, 30.0, 10.0, 20.0, 10.0]
+
+
 @pytest.mark.parametrize(
     ("politeness", "sheets", "edit"),
     [
