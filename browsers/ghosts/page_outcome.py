@@ -7,10 +7,11 @@ from hashlib import blake2b
 from typing import Final
 
 from archive import crawl_log
-from archive.url import UrlError, canonical, host_of
+from archive.url import UrlError, canonical
 from browsers.engines.traffic import PageRequest
 from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.page_records import PageVisit
+from browsers.ghosts.render import MAX_FRAMES
 from browsers.links import html
 from browsers.links.collector import LinkCollector
 from browsers.links.documents import media_type
@@ -95,19 +96,17 @@ def fetched_urls(page_visit: PageVisit) -> frozenset[str]:
 def unsearched_frames(page_visit: PageVisit) -> tuple[str, ...]:
     """Return the URLs of frames that were not searched for links, and are to be visited by themselves.
 
-    A frame that a page removed, or in which another document came, is among them when it is of the page's own host.
-    Pages remove many frames of advertisements. When no frame at all was searched, as on a page that hangs, nobody knows
-    which frames are left, and all are taken.
+    When no frame at all was searched, as on a page that hangs, nobody knows which frames are left, and the documents of
+    all frames are taken, up to MAX_FRAMES. Otherwise documents that left their frames are not taken: pages remove many
+    frames whose URLs are new at each visit, such as those that renew a login.
     """
     snapshot = page_visit.snapshot
+    if snapshot.searched_frames:
+        return tuple(snapshot.unsearched_frames)
     main = {each.request.url for each in page_visit.exchanges if each.request.is_main}
     main |= {page_visit.order.url, snapshot.main.url if snapshot.main is not None else ""}
-    known = _canonical((*main, *snapshot.searched_frames, *snapshot.unsearched_frames))
-    left = _frame_documents(page_visit.asked).difference(known)
-    if snapshot.searched_frames:
-        own = host_of(snapshot.final_url or page_visit.order.url)
-        left = frozenset(each for each in left if host_of(each) == own)
-    return (*snapshot.unsearched_frames, *sorted(left))
+    left = _frame_documents(page_visit.asked).difference(_canonical((*main, *snapshot.unsearched_frames)))
+    return (*snapshot.unsearched_frames, *sorted(left)[:MAX_FRAMES])
 
 
 def _frame_documents(asked: Mapping[str, PageRequest]) -> frozenset[str]:

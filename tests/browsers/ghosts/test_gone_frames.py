@@ -77,7 +77,7 @@ def test_requests_of_what_a_page_removed_hold_no_visit(
         visit = ghost.visit(fleet.order(origin.url("/")))
 
     assert visit.code == 200
-    # Frames beyond the first 50, and removed ones of the page's own host, are visited by themselves.
+    # Frames beyond the first 50 are visited by themselves.
     assert {note.partition(":")[0] for note in visit.annotations} <= {"frames-unsearched"}
 
 

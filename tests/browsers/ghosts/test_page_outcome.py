@@ -8,6 +8,7 @@ from browsers.engines.traffic import MainAnswer, PageRequest
 from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.page_outcome import fetched_urls, found_links, unsearched_frames, visit_of
 from browsers.ghosts.page_records import PageVisit
+from browsers.ghosts.render import MAX_FRAMES
 from browsers.links.collector import LinkCollector
 from browsers.proxying.control_client import SessionCounts
 from browsers.visit import FleetUnavailable, FoundLink, Visit, VisitOrder
@@ -178,13 +179,19 @@ def test_no_frame_counts_as_searched_when_the_page_had_no_time_for_the_search() 
     assert "frames-unsearched:2" in visit.annotations
 
 
-def test_a_document_that_left_its_frame_before_the_search_is_still_to_be_visited() -> None:
+def test_a_page_without_a_search_names_no_more_frames_than_are_searched() -> None:
+    document = PageRequest(200, "text/html", "document", is_whole=True)
+    asked = {f"http://site.test/poll?t={number}": document for number in range(7_000)}
+    assert len(unsearched_frames(answered(asked, PageSnapshot(hangs=True)))) == MAX_FRAMES
+
+
+def test_a_document_that_left_its_frame_before_the_search_does_not_count_as_visited() -> None:
     document = PageRequest(200, "text/html", "document", is_whole=True)
     names = ("http://site.test/first", "http://site.test/second", "http://ads.test/removed")
     asked = {URL: document, **dict.fromkeys(names, document)}
     snapshot = PageSnapshot(main=MainAnswer(URL, 200, HTML), searched_frames=[URL, "http://site.test/second#x"])
     assert fetched_urls(answered(asked, snapshot)) == {"http://site.test/second"}
-    assert unsearched_frames(answered(asked, snapshot)) == ("http://site.test/first",)
+    assert unsearched_frames(answered(asked, snapshot)) == ()
 
 
 def test_links_of_the_frames_come_first_and_fetched_embeds_are_left_out() -> None:
