@@ -189,7 +189,7 @@ class PageCatalogue:
         self._second_look = 0.0
         """The time from which late rows and removed files are looked for again."""
         self._unreadable: set[tuple[str, str, int]] = set()
-        """Collections, files and offsets of notes that the next second look reads again."""
+        """Collections, files and offsets of records that the next second look reads again."""
         self._listed: Iterator[None] | None = None
         self._reads = threading.Lock()
         self._engine = _sqlite_engine(settings) if self._is_sqlite else new_engine(settings.database_url)
@@ -463,7 +463,7 @@ class PageCatalogue:
                 connection.execute(picture, {**place, "page": page})
         except RecordTrouble as trouble:
             log.warning("the catalogue of pages lacks %s: %s", capture.url[:200], trouble)
-            if prefix == INFO and trouble.may_pass:
+            if trouble.may_pass:
                 self._unreadable.add((capture.collection, capture.filename, capture.offset))
                 return
         connection.execute(text(_PUT_PLACE), {**place, "page": page})

@@ -197,7 +197,7 @@ def final_urls(catalogue: PageCatalogue) -> dict[str, str | None]:
     return {each.url: each.final_url for each in catalogue.pages(NAME, everything, limit=500).pages}
 
 
-def test_a_note_that_cant_be_read_at_the_moment_is_read_again(
+def test_records_that_cant_be_read_at_the_moment_are_read_again(
     catalogue: PageCatalogue, chosen: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page_catalogue, "_SECOND_LOOK_SECONDS", 0)
@@ -214,6 +214,7 @@ def test_a_note_that_cant_be_read_at_the_moment_is_read_again(
     away.replace(path)
     assert refresh(catalogue, chosen)
     assert final_urls(catalogue) == {SHORT: OAK}
+    assert urls(catalogue, "oak") == [SHORT]
 
 
 def test_a_damaged_note_is_read_once_and_the_end_of_its_visit_stays_unknown(
