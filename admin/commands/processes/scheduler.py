@@ -37,17 +37,21 @@ def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> No
     standing, database = begin_on_database(settings, given, "scheduler")
     stop = threading.Event()
     works = installed_scheduler(database, settings)
-    sender = threading.Thread(target=send_messages, args=(database, stop), name="notifications")
-    sender.start()
-    watcher = threading.Thread(target=watch_logs, args=(database, stop), name="crawl logs")
-    watcher.start()
-    standing.report_ready()
-    if standing.is_absent:
-        click.echo(json.dumps({"ready": True, "scheduler": works.owner}))
-    try:
-        run_until_signal(lambda: works.run(stop), stop)
-    finally:
-        stop.set()
-        sender.join()
-        watcher.join()
-        database.close()
+
+    def work() -> None:
+        sender = threading.Thread(target=send_messages, args=(database, stop), name="notifications")
+        sender.start()
+        watcher = threading.Thread(target=watch_logs, args=(database, stop), name="crawl logs")
+        watcher.start()
+        standing.report_ready()
+        if standing.is_absent:
+            click.echo(json.dumps({"ready": True, "scheduler": works.owner}))
+        try:
+            works.run(stop)
+        finally:
+            stop.set()
+            sender.join()
+            watcher.join()
+            database.close()
+
+    run_until_signal(work, stop)
