@@ -158,7 +158,7 @@ def test_the_locked_libraries_of_settings_are_those_of_every_other_lock_file() -
 def tests_alone(tmp_path: Path) -> Path:
     """A folder with tests of its own, and a script with the part of `./run` that runs tests."""
     text = (TOP / "run").read_text("utf-8")
-    names = ("run_tests", "repeat_failed", "pytest_in_memory", "memory_folder")
+    names = ("run_tests", "repeat_failed", "pytest_in_memory", "pytest_on_disk", "memory_folder")
     functions = [re.search(rf"^{name}\(\) {{.*?^}}", text, re.M | re.S) for name in names]
     parts = ["set -euo pipefail", f"venv={sys.prefix!r}", "say() { printf '%s\\n' \"$*\" >&2; }", "lint() { :; }"]
     parts += [found[0] for found in functions if found is not None]
