@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from werkzeug.exceptions import ClientDisconnected, RequestEntityTooLarge, RequestTimeout
 
+from admin.serving.loop_result import LoopClosed, result_on_loop
 from archive.listener_access import TWO_LENGTHS, has_two_lengths
 
 type Scope = MutableMapping[str, Any]
@@ -142,11 +143,12 @@ class ArrivingBody(io.RawIOBase):
         spent = self._loop.time() - self._began
         if spent > _FIRST_SECONDS and self._count < (spent - _FIRST_SECONDS) * _LEAST_RATE:
             raise RequestTimeout("the body comes too slowly")
-        waiting = asyncio.run_coroutine_threadsafe(asyncio.wait_for(self._receive(), _SILENCE_SECONDS), self._loop)
         try:
-            message = waiting.result()
+            message = result_on_loop(asyncio.wait_for(self._receive(), _SILENCE_SECONDS), self._loop)
         except TimeoutError as error:
             raise RequestTimeout(f"the body brought nothing for {_SILENCE_SECONDS:.0f} s") from error
+        except LoopClosed as error:
+            raise ClientDisconnected from error
         piece, self._has_more = _piece(message)
         self._piece = memoryview(piece)
         self._count += len(piece)

@@ -20,6 +20,7 @@ from a2wsgi import WSGIMiddleware
 from a2wsgi.wsgi import WSGIResponder
 
 from admin.serving.connections import MOST_STALLED
+from admin.serving.loop_result import LoopClosed, result_on_loop
 from admin.serving.request_bodies import RECEIVED, ArrivingBody
 
 _UPLOAD_THREADS: Final = 8
@@ -123,7 +124,10 @@ class _Responder(WSGIResponder):
             self.send_queue.task_done()
 
     def _hand_on(self, messages: Any) -> None:
-        asyncio.run_coroutine_threadsafe(self._put(messages), self.loop).result()
+        try:
+            result_on_loop(self._put(messages), self.loop)
+        except LoopClosed as error:
+            raise _ClientLeft from error
 
     async def _put(self, messages: Any) -> None:
         if not self.send_queue.full():
