@@ -2,6 +2,10 @@
 
 SIGHUP is one of these signals. In a fleet that can restart, SIGHUP asks for a restart instead, as usual for services,
 unless it came because the terminal was closed.
+
+A process that was started with SIGHUP ignored, as by nohup, goes on when its terminal is closed. In a fleet that can
+restart, SIGHUP then always asks for a restart: the command `restart` has to work after the terminal was closed, and a
+restart too many loses no request.
 """
 
 from __future__ import annotations
@@ -43,7 +47,9 @@ class Interrupts:
         os.set_blocking(self._write_fd, False)
         os.set_blocking(self._read_fd, False)
         self._wakeup_before = signal.set_wakeup_fd(self._write_fd, warn_on_full_buffer=False)
-        self._before = {number: signal.signal(number, self._handle) for number in ASKING}
+        self._before = {number: signal.getsignal(number) for number in ASKING}
+        for number in ASKING:
+            signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,9 +81,10 @@ class Interrupts:
         return self.asked_to_stop
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGHUP and self._restarts and _has_terminal() == self._had_terminal:
+        is_ignored = number == signal.SIGHUP and self._before[number] is signal.SIG_IGN
+        if number == signal.SIGHUP and self._restarts and (is_ignored or _has_terminal() == self._had_terminal):
             self.asked_to_restart = True
-        else:
+        elif not is_ignored:
             self.count += 1
         self.wake()
 

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 
+import pytest
 from support.processes.waiting import until
 
 from admin.jobs.interrupts import Interrupts
@@ -49,6 +50,24 @@ def test_sighup_asks_for_a_restart_in_a_fleet_that_can_restart() -> None:
     with Interrupts() as interrupts:
         os.kill(os.getpid(), signal.SIGHUP)
         until(lambda: interrupts.asked_to_stop, what="the signal to be noticed")
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_process_that_ignored_sighup_goes_on_when_its_terminal_is_closed(
+    restarts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_terminal = True
+    monkeypatch.setattr("admin.jobs.interrupts._has_terminal", lambda: has_terminal)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interrupts(restarts=restarts) as interrupts:
+            has_terminal = False
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not interrupts.wait(30)
+            assert (interrupts.count, interrupts.asked_to_restart) == (0, restarts)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_another_thread_can_end_the_wait_without_a_signal() -> None:
