@@ -47,7 +47,7 @@ WORKERS = """
 
 @pytest.fixture(scope="module")
 def ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
-    times = {"page_seconds": 40, "load_seconds": 25, "settle_max_seconds": 20, "scroll_seconds": 5, "sandbox": False}
+    times = {"page_seconds": 90, "load_seconds": 40, "settle_max_seconds": 40, "scroll_seconds": 5, "sandbox": False}
     visitor = Ghost(engine_fleet.settings(**times), [engine_fleet.control], engine_fleet.trusted)
     yield visitor
     visitor.close()
