@@ -31,9 +31,11 @@ def main(folder: Path, address: str) -> None:
             fcntl.flock(guarding, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        while is_up(address):
+        while True:  # a new server may not answer yet
             wait_until_unused(folder)
             end_if_unused(folder, address)
+            if not is_up(address):
+                return
 
 
 def wait_until_unused(folder: Path) -> None:

@@ -77,12 +77,17 @@ class EmbeddedRedis:
         with self._starting():
             address = socket_path(self.folder)
             self.url = f"unix://{address}"
-            if self._runs(address):
-                self._wait(address)
-            else:
-                self._bring_up(address)
-            self._users = _locked(self.folder / "users.lock", fcntl.LOCK_SH)
-            _start_guard(self.folder, address)
+            users = _locked(self.folder / "users.lock", fcntl.LOCK_SH)
+            try:
+                if self._runs(address):
+                    _start_guard(self.folder, address)
+                    self._wait(address)
+                else:
+                    self._bring_up(address)
+            except BaseException:
+                users.close()
+                raise
+            self._users = users
         return self
 
     def revive(self) -> bool:
@@ -93,7 +98,6 @@ class EmbeddedRedis:
                 return False
             logger.warning("the Redis of %s ended unexpectedly and is started again", self.folder)
             self._bring_up(address)
-            _start_guard(self.folder, address)
         return True
 
     def stop(self) -> None:
@@ -157,6 +161,7 @@ class EmbeddedRedis:
         run = subprocess.run([executable, config], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if run.returncode:
             raise RedisProblem(f"{executable} does not start: {_last_line(run.stdout + run.stderr)}")
+        _start_guard(self.folder, address)  # before the server has loaded, as this process may be killed meanwhile
         logger.info("Redis was started in %s, at %s", self.folder, address)
 
     def _wait(self, address: str) -> None:

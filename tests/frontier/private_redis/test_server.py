@@ -28,7 +28,7 @@ from frontier.definition.job import Job, Profile
 from frontier.lease import JobFinished, Lease
 from frontier.politeness import VisitOutcome
 from frontier.private_redis.guard import is_up
-from frontier.private_redis.server import EmbeddedRedis, RedisProblem, await_redis, find_redis
+from frontier.private_redis.server import EmbeddedRedis, RedisProblem, _lives, await_redis, find_redis
 from frontier.queue import Frontier
 from frontier.redis_check import check_redis
 from frontier.store import FrontierUnavailable, Store
@@ -40,6 +40,36 @@ from frontier.private_redis.server import EmbeddedRedis
 with EmbeddedRedis(Path(sys.argv[1])) as server:
     print(server.url, flush=True)
     sys.stdin.read()
+"""
+
+LOADS_FOR_EVER = """#!{python}
+import os, socket, sys
+from pathlib import Path
+folder = Path(sys.argv[1]).parent
+if os.fork():
+    sys.exit(0)
+os.setsid()
+for number in range(3):
+    os.dup2(os.open(os.devnull, os.O_RDWR), number)
+listener = socket.socket(socket.AF_UNIX)
+[line] = [line for line in Path(sys.argv[1]).read_text().splitlines() if line.startswith("unixsocket ")]
+listener.bind(line.split('"')[1])
+listener.listen()
+folder.joinpath("redis.pid").write_text(str(os.getpid()))
+while True:
+    link, _ = listener.accept()
+    with link:
+        if b"SHUTDOWN" in link.recv(100):
+            break
+        link.sendall(b"-LOADING Redis is loading the dataset in memory\\r\\n")
+    folder.joinpath("asked").touch()
+"""
+
+START = """
+import sys
+from pathlib import Path
+from frontier.private_redis.server import EmbeddedRedis
+EmbeddedRedis(*map(Path, sys.argv[1:])).start()
 """
 
 
@@ -163,6 +193,40 @@ def test_it_ends_when_its_only_user_was_killed(home: Path, holder: subprocess.Po
     holder.send_signal(signal.SIGKILL)
     until(lambda: not is_up(where), what="the guard to end Redis")
     until(lambda: ended(home, "guard.lock"), what="the guard to leave")
+
+
+def test_a_server_that_still_loads_ends_when_the_command_that_started_it_was_killed(home: Path) -> None:
+    executable = home / "redis-server"
+    executable.write_text(LOADS_FOR_EVER.format(python=sys.executable))
+    executable.chmod(0o755)
+    starter = subprocess.Popen(code_command(START, str(home), str(executable)), env={**os.environ, **PLACES})
+    until((home / "redis" / "asked").exists, what="the command to wait for the server")
+    number = int((home / "redis" / "redis.pid").read_text())
+    starter.kill()
+    starter.wait(20)
+    try:
+        until(lambda: not _lives(number), what="the guard to end the server")
+    finally:
+        if _lives(number):
+            os.kill(number, signal.SIGKILL)
+    until(lambda: ended(home, "guard.lock"), what="the guard to leave")
+
+
+def test_a_start_that_fails_leaves_no_user_and_no_guard(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("frontier.private_redis.server._LOADING_SECONDS", 0.0)
+    executable = home / "redis-server"
+    executable.write_text(LOADS_FOR_EVER.format(python=sys.executable))
+    executable.chmod(0o755)
+    with pytest.raises(RedisProblem, match="does not start"):
+        EmbeddedRedis(home, str(executable)).start()
+    number = int((home / "redis" / "redis.pid").read_text())
+    try:
+        until(lambda: not _lives(number), what="the guard to end the server")
+    finally:
+        if _lives(number):
+            os.kill(number, signal.SIGKILL)
+    until(lambda: ended(home, "guard.lock"), what="the guard to leave")
+    assert ended(home, "users.lock")
 
 
 def test_an_orphan_is_attached_to(home: Path) -> None:
