@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
 from admin.fleet.installation_file import Part, PartState
+from admin.output_line import write_line
 from archive.dates import now_micros
 
 if TYPE_CHECKING:
@@ -52,8 +53,7 @@ class LineDisplay:
 
     def say(self, line: str) -> None:
         """Print the line."""
-        self._stream.write(f"ghostfleet: {line}\n")
-        self._stream.flush()
+        write_line(self._stream, f"ghostfleet: {line}")
 
     def close(self) -> None:
         """Do nothing, because this display has no resources."""

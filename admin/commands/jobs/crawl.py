@@ -21,6 +21,7 @@ from admin.options import (
     fetching_settings,
     load_settings,
 )
+from admin.output_line import write_line
 from admin.units import human_bytes
 from frontier.definition.sheets import present_visitor
 
@@ -159,7 +160,7 @@ def crawl(seeds: tuple[str, ...], home: Path | None, settings_file: Path | None,
         click.echo("ghostfleet: interrupted before the crawl began", err=True)
         return INTERRUPTED
     for line in [json.dumps(summary.as_json(), ensure_ascii=False)] if as_json else summary.lines():
-        click.echo(line)
+        write_line(sys.stdout, line)
     is_packaged = not flags["as_wacz"] or _write_wacz(summary, settings, as_json)
     _run_end_hooks(summary, settings, flags["on_end"], flags["on_end_url"])
     return INTERRUPTED if hurried else summary.exit_code or (0 if is_packaged else JOB_FAILED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import click
 
 from admin.collections.names import CollectionName
 from admin.options import INTERRUPTED, JOB_FAILED, InputError, JobFailed, common, fetching, load_settings, resolve_table
+from admin.output_line import write_line
 
 if TYPE_CHECKING:
     from admin.fleet.fleet import Fleet
@@ -155,7 +157,7 @@ def restart_fleet(fleet: Fleet, reload: Callable[[], Settings], abandon: Callabl
 
 
 def _print(line: str) -> None:
-    click.echo(f"ghostfleet: {line}", err=True)
+    write_line(sys.stderr, f"ghostfleet: {line}")
 
 
 def ready_facts(fleet: Fleet) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 from admin.jobs.status_names import status_text
+from admin.output_line import write_line
 from admin.units import counted, human_bytes
 from frontier.lease import Wait, WaitKind
 
@@ -170,8 +171,7 @@ def display_for(stream: TextIO, *, as_json: bool) -> Display:
         return LiveDisplay(stream)
 
     def write(line: str) -> None:
-        stream.write(line + "\n")
-        stream.flush()
+        write_line(stream, line)
 
     return JsonDisplay(write) if as_json else PlainDisplay(write)
 
