@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from pathlib import Path
@@ -127,22 +127,24 @@ class Child:
         self.started = time.monotonic()
         self._report: ChildReport | None = None
         self._received = b""
-        self._pipe, ready_fd = os.pipe()
-        os.set_blocking(self._pipe, False)
-        self._link, child_end = socket.socketpair()
-        predecessor_link = predecessor._link if predecessor else None  # noqa: SLF001 (this class's own)
-        links = {"--successor-fd": child_end, "--predecessor-fd": predecessor_link}
-        fds = {flag: end.fileno() for flag, end in links.items() if end and role.hands_over}
-        arguments = [*role.arguments, *lifeline.arguments, *(part for flag in fds for part in (flag, str(fds[flag])))]
         try:
-            self._process = self._start(arguments, (ready_fd, *fds.values()), lifeline, environment)
+            with ExitStack() as own_ends, ExitStack() as child_ends:
+                self._pipe, ready_fd = os.pipe()
+                own_ends.callback(self._close_pipe)
+                child_ends.callback(os.close, ready_fd)
+                os.set_blocking(self._pipe, False)
+                self._link, child_link = socket.socketpair()
+                own_ends.callback(self._link.close)
+                child_ends.callback(child_link.close)
+                predecessor_link = predecessor._link if predecessor else None  # noqa: SLF001 (this class's own)
+                links = {"--successor-fd": child_link, "--predecessor-fd": predecessor_link}
+                fds = {flag: end.fileno() for flag, end in links.items() if end and role.hands_over}
+                options = [part for flag, fd in fds.items() for part in (flag, str(fd))]
+                arguments = [*role.arguments, *lifeline.arguments, *options]
+                self._process = self._start(arguments, (ready_fd, *fds.values()), lifeline, environment)
+                own_ends.pop_all()
         except OSError as error:
-            self._close_pipe()
-            self._link.close()
             raise StartError(f"{role.name} can't be started: {error}") from error
-        finally:
-            os.close(ready_fd)
-            child_end.close()
 
     @property
     def pid(self) -> int:

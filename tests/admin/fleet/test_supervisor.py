@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,22 @@ def test_a_child_that_can_not_be_started_again_is_tried_again(
     until(lambda: _ticked(supervisor) and len(notices) > 1, what="a start that fails")
     assert "one can't be started: " in notices[1]
     log.rmdir()
+    until(lambda: _ticked(supervisor) and slot.restarts and slot.child.is_ready, what="another child")
+
+
+@pytest.mark.parametrize("free", [0, 2])
+def test_a_child_is_tried_again_when_no_descriptor_was_free(
+    supervisor: Supervisor, role: MakeRole, notices: list[str], free: int
+) -> None:
+    slot = supervisor.start(role("one"))
+    supervisor.wait_ready([slot], 30)
+    os.kill(slot.child.pid, signal.SIGKILL)
+    until(lambda: _ticked(supervisor) and notices, what="the notice of its death")
+    before = _open_files()
+    with _free_descriptors(free):
+        until(lambda: _ticked(supervisor) and len(notices) > 1, what="a start that fails")
+    assert notices[1] == "one can't be started: [Errno 24] Too many open files; it is tried again"
+    assert _open_files() == before
     until(lambda: _ticked(supervisor) and slot.restarts and slot.child.is_ready, what="another child")
 
 
@@ -291,6 +308,25 @@ def _lives(pid: int) -> bool:
         status = Path(f"/proc/{pid}/stat")
         return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
     return False
+
+
+@contextmanager
+def _free_descriptors(count: int) -> Iterator[None]:
+    """Let this process open only so many further files."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/dev/fd"))) + 10, before[1]))
+    taken = list[int]()
+    try:
+        with suppress(OSError):
+            while True:
+                taken.append(os.dup(0))
+        for _ in range(count):
+            os.close(taken.pop())
+        yield
+    finally:
+        for fd in taken:
+            os.close(fd)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def _open_files() -> int:
