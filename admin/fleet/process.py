@@ -127,6 +127,7 @@ class Child:
         self.started = time.monotonic()
         self._report: ChildReport | None = None
         self._received = b""
+        self._is_reaped = False
         try:
             with ExitStack() as own_ends, ExitStack() as child_ends:
                 self._pipe, ready_fd = os.pipe()
@@ -153,8 +154,14 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """Return None while the process runs; a negative number when a signal ended it."""
-        return self._process.poll()
+        """Return None while the process runs; a negative number when a signal ended it.
+
+        The rest of the process group is killed as soon as the end is seen. Later, the number may be another group's.
+        """
+        if not self._is_reaped and self._process.poll() is not None:
+            self._is_reaped = True
+            self._kill_group()
+        return self._process.returncode
 
     @property
     def report(self) -> ChildReport:
@@ -211,13 +218,14 @@ class Child:
 
     def kill(self) -> None:
         """Kill the process and its process group, such as the browsers of a worker."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
+        if self.exit_code is None:
+            self._kill_group()
 
     def reap(self) -> None:
         """Wait for the process, kill the rest of its process group, and close its pipe and link."""
         self.kill()
         self._process.wait()
+        self._is_reaped = True
         self._read_reports()
         self._close_pipe()
         self._link.close()
@@ -251,6 +259,10 @@ class Child:
                 env={**environment, **role.environment, "PYTHONPATH": path, LOG_FILE: str(self.log_file)},
                 start_new_session=True,
             )
+
+    def _kill_group(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
 
     def _open_log(self) -> Any:
         self.log_file.parent.mkdir(parents=True, exist_ok=True)

@@ -206,6 +206,23 @@ def test_the_children_of_a_killed_child_are_killed(supervisor: Supervisor, role:
     until(lambda: _ticked(supervisor) and not _lives(grandchild), what="the grandchild's end")
 
 
+def test_a_process_group_is_killed_only_while_its_number_is_known_to_be_its_own(
+    supervisor: Supervisor, role: MakeRole, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    slot = supervisor.start(role("one", "parent"))
+    supervisor.wait_ready([slot], 30)
+    grandchild = int(until(lambda: _text(tmp_path / "one.grandchild"), what="the grandchild"))
+    os.kill(slot.child.pid, signal.SIGKILL)
+    until(lambda: slot.child.exit_code is not None, what="its end")
+    until(lambda: not _lives(grandchild), what="the grandchild's end")
+
+    killed = list[tuple[int, int]]()
+    monkeypatch.setattr("os.killpg", lambda group, number: killed.append((group, number)))
+    supervisor.stop()
+
+    assert killed == [], "the number may be that of another group by now"
+
+
 def test_a_child_that_keeps_dying_is_not_restarted(
     supervisor: Supervisor, role: MakeRole, monkeypatch: pytest.MonkeyPatch
 ) -> None:
