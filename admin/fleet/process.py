@@ -56,7 +56,7 @@ class ProcessRole:
     stop_seconds: float = 30.0
     """The time from SIGTERM to SIGKILL."""
     hurried_seconds: float = 0.0
-    """In a hurry, the time from a second SIGTERM to SIGKILL. With 0, the child gets no second SIGTERM and less time."""
+    """In a hurry, the time from a second signal to SIGKILL. With 0, the child gets no second signal and less time."""
     ends_by_itself: bool = False
     """True for workers: after exit code 0 the child is not restarted."""
     before_restart: Callable[[], None] | None = None
@@ -215,6 +215,11 @@ class Child:
         """Ask the process to end."""
         if self.exit_code is None:
             self._process.terminate()
+
+    def hurry(self) -> None:
+        """Ask the process a second time to end. A second SIGTERM would be lost while the first one is pending."""
+        if self.exit_code is None:
+            self._process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
         """Kill the process and its process group, such as the browsers of a worker."""

@@ -168,7 +168,7 @@ class Supervisor:
         """End the children of a stage, wait until they are reaped, and return how many had to be killed.
 
         `hurry` is called while waiting. From when it returns True, each child has two seconds from its SIGTERM on; a
-        role may have more time, from a second SIGTERM on.
+        role may have more time, from a second signal on.
         """
         slots = self.remaining(stage)
         ending = [slot.child for slot in slots if slot.is_filled]
@@ -181,7 +181,7 @@ class Supervisor:
                 hurried = time.monotonic()
                 for child in ending:
                     if child.role.hurried_seconds:
-                        child.terminate()
+                        child.hurry()
             for child in ending:
                 if time.monotonic() > _deadline(child.role, began, hurried) and child.exit_code is None:
                     waited = time.monotonic() - began

@@ -71,7 +71,10 @@ class CrawlProcess:
     def ask_to_end(self) -> None:
         """Ask it to finish its visits and end; the second time, to end now."""
         self.signals += 1
-        self._child.terminate()
+        if self.signals == 1:
+            self._child.terminate()
+        else:
+            self._child.hurry()
 
     def kill(self) -> None:
         """End it now."""

@@ -252,6 +252,15 @@ def test_a_child_that_does_not_end_is_killed(supervisor: Supervisor, role: MakeR
     assert slot.child.exit_code == -signal.SIGKILL
 
 
+def test_a_child_counts_two_requests_when_the_hurry_has_begun_before_the_stop(
+    supervisor: Supervisor, role: MakeRole
+) -> None:
+    slot = supervisor.start(role("one", "patient", hurried_seconds=60.0))
+    supervisor.wait_ready([slot], 30)
+    supervisor.stop(hurry=lambda: True)
+    assert slot.child.exit_code == 0
+
+
 def test_a_child_that_was_asked_to_end_while_it_loaded_its_code_has_not_failed(
     supervisor: Supervisor, role: MakeRole, tmp_path: Path
 ) -> None:

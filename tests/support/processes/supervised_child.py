@@ -19,7 +19,7 @@ from admin.jobs.interrupts import Interrupts
 def main() -> int:
     """Do as MODE says."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=["serve", "refuse", "crash", "stubborn", "work", "parent", "load"])
+    parser.add_argument("mode", choices=["serve", "refuse", "crash", "stubborn", "work", "parent", "load", "patient"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--title", default="")
     parser.add_argument("--ready-fd", type=int, default=-1)
@@ -45,6 +45,8 @@ def main() -> int:
             (given.folder / f"{given.title}.grandchild").write_text(str(grandchild.pid))
         while not interrupts.wait(60) or given.mode == "stubborn":
             pass
+        while given.mode == "patient" and not interrupts.asked_to_hurry():
+            interrupts.wait(60)
     with (given.folder / "order").open("a") as order:
         order.write(given.title + "\n")
     return 0
