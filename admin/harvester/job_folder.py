@@ -274,7 +274,7 @@ class JobFolder:
 
     def kill_processes(self) -> int:
         """Kill the crawl's processes, which are known by the lock that they hold; how many were found."""
-        path, killed = str(self.path / _ALIVE_LOCK), 0
+        path, killed = os.path.realpath(self.path / _ALIVE_LOCK), 0
         for entry in Path("/proc").iterdir() if Path("/proc/self/fd").exists() else ():
             if not entry.name.isdigit() or int(entry.name) == os.getpid():
                 continue

@@ -113,8 +113,13 @@ def test_the_folder_knows_whether_a_process_of_the_crawl_lives(home: Path) -> No
     assert not folder.is_alive
 
 
-def test_processes_that_do_not_end_are_known_by_their_lock_and_killed(home: Path) -> None:
-    folder = make(home)
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_processes_that_do_not_end_are_known_by_their_lock_and_killed(
+    home: Path, tmp_path: Path, is_linked: bool
+) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(home)
+    folder = make(link if is_linked else home)
     with folder.presence() as fd:
         process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=(fd,))
     assert folder.kill_processes() == 1
