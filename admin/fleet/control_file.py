@@ -7,6 +7,7 @@ was left by a killed fleet; the next `restart` removes it.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import time
@@ -17,8 +18,10 @@ from threading import Event
 from types import TracebackType
 from typing import Any, Final, Self
 
-from archive.file_lock import is_locked, lock
+from archive.file_lock import lock, try_lock
 from archive.program_name import command
+
+log = logging.getLogger(__name__)
 
 _SECONDS: Final = 900.0
 _PAUSE: Final = 0.05
@@ -42,8 +45,10 @@ class ControlFile:
 
     def __enter__(self) -> Self:
         self._path.parent.mkdir(mode=0o700, exist_ok=True)
-        self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        lock(self._fd)
+        self._fd = self._open()
+        while not self._is_in_place():  # a restart removed the file before it was locked
+            os.close(self._fd)
+            self._fd = self._open()
         self._write("", [])
         return self
 
@@ -52,14 +57,31 @@ class ControlFile:
         os.close(self._fd)
 
     def answer(self, refusal: str, pids: list[int]) -> None:
-        """Publish the result of a restart; an empty `refusal` means success."""
+        """Publish the result of a restart; an empty `refusal` means success.
+
+        When the disk is full, the result is logged, and the command that asked gets no answer.
+        """
         self._answers += 1
-        self._write(refusal, pids)
+        try:
+            self._write(refusal, pids)
+        except OSError as error:
+            log.warning("the result of a restart (%s) can't be written: %s", refusal or "success", error)
+
+    def _open(self) -> int:
+        fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        lock(fd)
+        return fd
+
+    def _is_in_place(self) -> bool:
+        """Return whether the open file is the one that a restart finds."""
+        with suppress(FileNotFoundError):
+            return os.path.samestat(os.fstat(self._fd), self._path.stat())
+        return False
 
     def _write(self, refusal: str, pids: list[int]) -> None:
         text = json.dumps({"answers": self._answers, "refusal": refusal, "pids": pids}).encode()
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, text, 0)
+        os.pwrite(self._fd, text, 0)  # before the file is cut: a full disk leaves a short text its place
+        os.ftruncate(self._fd, len(text))
 
 
 def ask_to_restart(home: Path) -> Iterator[list[int]]:
@@ -74,7 +96,8 @@ def ask_to_restart(home: Path) -> Iterator[list[int]]:
         while not (content := _read(path)) and _is_locked(path):
             Event().wait(_PAUSE)
         before = content.get("answers", 0)
-        os.kill(int(path.stem), signal.SIGHUP)
+        if _is_locked(path):  # the wait for an earlier fleet may have been long
+            os.kill(int(path.stem), signal.SIGHUP)
         yield _wait_for_answer(path, before)
 
 
@@ -99,8 +122,18 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether the process that made the file still runs. Remove the file when its process is gone."""
-    if is_locked(path):
-        return True
-    path.unlink(missing_ok=True)
+    """Return whether the process that made the file still runs. Remove the file when its process is gone.
+
+    The file is removed while it is locked here, so a fleet that has opened the file sees this when it gets its lock.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        if not try_lock(fd, shared=True):
+            return True
+        path.unlink(missing_ok=True)
+    finally:
+        os.close(fd)
     return False
