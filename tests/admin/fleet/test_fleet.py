@@ -39,6 +39,13 @@ def _number(pidfile: Path) -> int:
         return 0
 
 
+def _number_after_start(pidfile: Path) -> int:
+    """The process id of the server once no process is starting a server. A start fails when its server is killed."""
+    with pidfile.with_name("start.lock").open("a") as starting:
+        fcntl.flock(starting, fcntl.LOCK_EX)
+        return _number(pidfile)
+
+
 def _get(proxy: str, url: str) -> httpx.Response:
     with httpx.Client(proxy=f"http://{proxy}", trust_env=False, timeout=30) as client:
         return client.get(url)
@@ -136,7 +143,7 @@ def test_a_killed_indexer_redis_or_parent_of_redis_is_restarted_on_the_same_port
             url = f"{site.url}{number}"
             assert _get(ready["proxy"], url).status_code == 200
             assert until(lambda url=url: url in _cdx(cdx, url), what="the capture in the index")
-        killed = until(lambda: _number(pidfile), what="Redis beside its new parent")
+        killed = until(lambda: _number_after_start(pidfile), what="Redis beside its new parent")
         os.kill(killed, signal.SIGKILL)
         until(lambda: _number(pidfile) not in (0, killed), what="another Redis")
         assert _get(ready["proxy"], site.url).status_code == 200
