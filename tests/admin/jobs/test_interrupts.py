@@ -6,11 +6,20 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 
 import pytest
 from support.processes.waiting import until
 
 from admin.jobs.interrupts import Interrupts
+
+
+@pytest.fixture(autouse=True)
+def heeded_sighup() -> Iterator[None]:
+    """Let SIGHUP do as usual, also when nohup has started the tests."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def test_each_signal_is_counted_and_ends_the_wait() -> None:
