@@ -195,37 +195,40 @@ def test_it_ends_when_its_only_user_was_killed(home: Path, holder: subprocess.Po
     until(lambda: ended(home, "guard.lock"), what="the guard to leave")
 
 
-def test_a_server_that_still_loads_ends_when_the_command_that_started_it_was_killed(home: Path) -> None:
+def loading_server(home: Path) -> Path:
+    """A program that answers as a Redis does that loads its data, for ever."""
     executable = home / "redis-server"
     executable.write_text(LOADS_FOR_EVER.format(python=sys.executable))
     executable.chmod(0o755)
-    starter = subprocess.Popen(code_command(START, str(home), str(executable)), env={**os.environ, **PLACES})
-    until((home / "redis" / "asked").exists, what="the command to wait for the server")
+    return executable
+
+
+def server_ends(home: Path) -> None:
+    """Wait until the guard has ended the server and has left."""
     number = int((home / "redis" / "redis.pid").read_text())
-    starter.kill()
-    starter.wait(20)
     try:
         until(lambda: not _lives(number), what="the guard to end the server")
     finally:
         if _lives(number):
             os.kill(number, signal.SIGKILL)
     until(lambda: ended(home, "guard.lock"), what="the guard to leave")
+
+
+def test_a_server_that_still_loads_ends_when_the_command_that_started_it_was_killed(home: Path) -> None:
+    executable = loading_server(home)
+    starter = subprocess.Popen(code_command(START, str(home), str(executable)), env={**os.environ, **PLACES})
+    until((home / "redis" / "asked").exists, what="the command to wait for the server")
+    starter.kill()
+    starter.wait(20)
+    server_ends(home)
 
 
 def test_a_start_that_fails_leaves_no_user_and_no_guard(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("frontier.private_redis.server._LOADING_SECONDS", 0.0)
-    executable = home / "redis-server"
-    executable.write_text(LOADS_FOR_EVER.format(python=sys.executable))
-    executable.chmod(0o755)
+    executable = loading_server(home)
     with pytest.raises(RedisProblem, match="does not start"):
         EmbeddedRedis(home, str(executable)).start()
-    number = int((home / "redis" / "redis.pid").read_text())
-    try:
-        until(lambda: not _lives(number), what="the guard to end the server")
-    finally:
-        if _lives(number):
-            os.kill(number, signal.SIGKILL)
-    until(lambda: ended(home, "guard.lock"), what="the guard to leave")
+    server_ends(home)
     assert ended(home, "users.lock")
 
 
