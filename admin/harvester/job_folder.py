@@ -278,11 +278,21 @@ class JobFolder:
         for entry in Path("/proc").iterdir() if Path("/proc/self/fd").exists() else ():
             if not entry.name.isdigit() or int(entry.name) == os.getpid():
                 continue
-            with suppress(OSError):
-                if any(os.readlink(fd) == path for fd in (entry / "fd").iterdir()):
+            if _has_open(entry, path):
+                with suppress(OSError):
                     os.kill(int(entry.name), signal.SIGKILL)
                     killed += 1
         return killed
+
+
+def _has_open(process: Path, path: str) -> bool:
+    """Return whether the process of this folder of /proc has the file open; it may close other files meanwhile."""
+    with suppress(OSError):
+        for fd in (process / "fd").iterdir():
+            with suppress(OSError):
+                if os.readlink(fd) == path:
+                    return True
+    return False
 
 
 def is_here(harvester: Path, claim: ClaimedJob) -> bool:

@@ -130,6 +130,26 @@ def test_processes_that_do_not_end_are_known_by_their_lock_and_killed(
     assert folder.kill_processes() == 0
 
 
+def test_a_process_that_closes_a_file_while_its_files_are_listed_is_killed_too(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make(home)
+    with folder.presence() as fd:
+        process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=(fd,))
+    readlink = os.readlink
+
+    def first_is_closed(path: str | Path) -> str:
+        if Path(path).name == "0":
+            raise FileNotFoundError
+        return readlink(path)
+
+    monkeypatch.setattr("admin.harvester.job_folder.os.readlink", first_is_closed)
+    assert folder.kill_processes() == 1
+    assert process.wait(30) == -9
+    assert process.stdin is not None
+    process.stdin.close()
+
+
 def test_warcinfo_tells_of_the_harvest_under_netarchivesuites_names(settings: Settings) -> None:
     fields = warcinfo_fields(JOB, settings)
     assert fields["harvestInfo.jobId"] == "7"
