@@ -209,11 +209,10 @@ class Scheduler:
         future = pool.submit(self._generate, generator, harvest)
         with self._state.lock:
             self._state.futures.add(future)
-        future.add_done_callback(lambda done: self._forget(done, harvest))
+        future.add_done_callback(self._forget)
 
-    def _forget(self, done: Future[None], harvest: DueHarvest) -> None:
+    def _forget(self, done: Future[None]) -> None:
         with self._state.lock:
-            self._state.in_work.pop(harvest.id, None)
             self._state.futures.discard(done)
 
     def _generate(self, generator: Generator, harvest: DueHarvest) -> None:
@@ -229,6 +228,10 @@ class Scheduler:
             _LOG.warning("harvest %s is generated when the database is back: %s", harvest.name, error)
         except Exception:
             _LOG.exception("harvest %s could not be generated", harvest.name)
+        finally:
+            # The future is not done yet: whoever waits for it finds the harvest out of work afterwards.
+            with self._state.lock:
+                self._state.in_work.pop(harvest.id, None)
 
     def _do_tasks(self, fence: _Stopping, tasks: Sequence[PeriodicTask]) -> None:
         for task in tasks:
@@ -260,15 +263,20 @@ class Scheduler:
         try:
             work()
         except DatabaseRefused as error:
-            if state.away_since is None:
+            with state.lock:
+                if state.away_since is not None:
+                    return
                 state.away_since = time.monotonic()
-                _LOG.error("%s; the scheduler goes on when the database is back", error)
+            _LOG.error("%s; the scheduler goes on when the database is back", error)
         except FenceLost as error:
             _LOG.warning("another scheduler has taken over: %s", error)
         else:
-            if state.away_since is not None and state.away_since < begun:
-                _LOG.warning("the database is back after %.0f s", time.monotonic() - state.away_since)
+            with state.lock:
+                away_since = state.away_since
+                if away_since is None or away_since >= begun:
+                    return
                 state.away_since = None
+            _LOG.warning("the database is back after %.0f s", time.monotonic() - away_since)
 
     def _tell_standing(self, standing: Standing) -> None:
         if standing.is_ours and (standing.is_new or self._state.waits_for):
