@@ -164,12 +164,16 @@ def indexer(
             most_at_once=_MOST_CDX_CONNECTIONS,
         )
         server = ServerThread(config, [listener], "cdx")
-        parent.report_ready()
-        if parent.is_absent:
-            click.echo(json.dumps({"ready": True, "cdx": sockets.address(listener)}))
-        try:
+
+        def work() -> None:
+            parent.report_ready()
+            if parent.is_absent:
+                click.echo(json.dumps({"ready": True, "cdx": sockets.address(listener)}))
             with _uploading(uploader, stop):
-                run_until_signal(lambda: index.run(stop), stop)
+                index.run(stop)
+
+        try:
+            run_until_signal(work, stop)
         finally:
             server.close()
             listeners.clear()

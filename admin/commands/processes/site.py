@@ -57,6 +57,8 @@ def admin(home: Path | None, settings_file: Path | None, port: int | None, liste
         standing.report_unfit(str(error))
         raise InputError(str(error)) from error
     server = make_server(database, settings)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: server.stop())
     if standing.is_absent:
         where = f"http://{address(listener)}"
         click.echo(f"ghostfleet admin: {where}/")
@@ -64,8 +66,6 @@ def admin(home: Path | None, settings_file: Path | None, port: int | None, liste
         if link := prepare(database):
             click.echo(f"No user can log in yet. This link makes the first administrator: {where}{link}")
     runs = threading.Thread(target=server.run, args=([listener],), name="site")
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.stop())
     with published(settings.home, address(listener)) if standing.is_absent else nullcontext():
         runs.start()
         standing.report_ready()

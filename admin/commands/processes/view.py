@@ -88,11 +88,11 @@ def view(
     except (CapturesError, DatabaseRefused, PortError, OSError) as error:
         parent.report_unfit(str(error))
         raise InputError(str(error)) from error
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: server.stop())
     if parent.is_absent:
         _announce(settings, f"http://{address(listener)}/", as_json)
     runs = threading.Thread(target=server.run, args=([listener],), name="view")
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.stop())
     runs.start()
     parent.report_ready()
     fetch = PlayerFetch(settings)
