@@ -1,9 +1,9 @@
 """The site of the crawl bench has many hosts on one loopback address. Its pages are computed from their numbers.
 
-`python -m bench.crawls.crawl_site ADDRESS PORT PAGES HOSTS [VISITS]` serves the site until its standard input is
-closed, and then writes one JSON line about the requests: their number, the number of distinct pages, and the times of
-the first and the last page in seconds of the system's monotonic clock. The file VISITS gets a line for each request of
-a page: the numbers of the host and of the page, and the time.
+`python -m bench.crawls.crawl_site ADDRESS PAGES HOSTS [VISITS]` prints a line with its port, which was free, and serves
+the site until its standard input is closed. Then it writes one JSON line about the requests: their number, the number
+of distinct pages, and the times of the first and the last page in seconds of the system's monotonic clock. The file
+VISITS gets a line for each request of a page: the numbers of the host and of the page, and the time.
 
 A page has about 5 KB and 39 links: ten to pages that only this page names, as far as there are any, five to the front
 pages of other hosts, and the others to pages that each page of the host names. So 38 of 39 links were seen before.
@@ -15,6 +15,7 @@ import asyncio
 import json
 import random
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -28,7 +29,7 @@ from typing import Final, NamedTuple, TextIO, cast
 
 import uvloop
 
-from bench.process import free_port, source_environment
+from bench.process import source_environment
 
 DOMAIN: Final = "crawl-bench.test"
 LINKS: Final = 39
@@ -146,8 +147,7 @@ class SiteProcess:
 
     def __init__(self, address: str, pages: int, hosts: int, visits: Path | None = None) -> None:
         """Start the process. It writes all visits of pages to the file `visits`, which is whole after `close`."""
-        self.site = CrawlSite(pages, hosts, free_port(address))
-        words = [str(word) for word in (self.site.port, pages, hosts, visits) if word is not None]
+        words = [str(word) for word in (pages, hosts, visits) if word is not None]
         self._process = subprocess.Popen(
             [sys.executable, "-m", "bench.crawls.crawl_site", address, *words],
             stdin=subprocess.PIPE,
@@ -155,8 +155,9 @@ class SiteProcess:
             env=source_environment(),
         )
         assert self._process.stdout is not None
-        if not self._process.stdout.readline():
+        if not (port := self._process.stdout.readline()):
             raise RuntimeError(f"the site did not start on {address}; check that this loopback address can be used")
+        self.site = CrawlSite(pages, hosts, int(port))
 
     def close(self) -> CountedRequests:
         """End the process, and return what it was asked for."""
@@ -187,14 +188,14 @@ def _words() -> Iterator[str]:
         yield known[min(int(draw.expovariate(0.004)), len(known) - 1)]
 
 
-async def _serve(address: str, site: CrawlSite, visits: TextIO | None) -> None:
+async def _serve(address: str, pages: int, hosts: int, visits: TextIO | None) -> None:
+    listener = socket.create_server((address, 0), backlog=1024)
+    site = CrawlSite(pages, hosts, listener.getsockname()[1])
     counted, seen = CountedRequests(), set[tuple[int, int]]()
     _text()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: CrawlSiteServer(site, counted, visits, seen), address, site.port, backlog=1024
-    )
-    print("ready", flush=True)
+    server = await loop.create_server(lambda: CrawlSiteServer(site, counted, visits, seen), sock=listener, backlog=1024)
+    print(site.port, flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
     server.close()
     found = {"requests": counted.requests, "pages": len(seen), "first": counted.first, "last": counted.last}
@@ -202,5 +203,5 @@ async def _serve(address: str, site: CrawlSite, visits: TextIO | None) -> None:
 
 
 if __name__ == "__main__":
-    with Path(sys.argv[5]).open("w", encoding="ascii") if len(sys.argv) > 5 else nullcontext() as file:
-        uvloop.run(_serve(sys.argv[1], CrawlSite(int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[2])), file))
+    with Path(sys.argv[4]).open("w", encoding="ascii") if len(sys.argv) > 4 else nullcontext() as file:
+        uvloop.run(_serve(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), file))

@@ -40,6 +40,9 @@ WARM_UP: Final = 3
 FLAT: Final = 1.2
 """Memory at the end of a soak, as a multiple of that at its start, that counts as no growth."""
 _SAMPLE_SECONDS: Final = 0.5
+_REAP_SECONDS: Final = 30.0
+"""A process on a busy machine may need this long until it waits for a child that has ended."""
+_LOOK_SECONDS: Final = 0.1
 _PICTURE: Final = (
     b'<svg xmlns="http://www.w3.org/2000/svg" width="200" height="150">'
     b'<rect width="200" height="150" fill="#%06x"/></svg>'
@@ -241,7 +244,7 @@ def _sampled(
         sum(last.values()),
         max(sizes),
         round(sum(sizes) / len(sizes)),
-        sum(_is_zombie(one) for one in tree(pid)),
+        _count_zombies(pid),
         crawler,
         {stage: spent / pages for stage, spent in stages.items()},
         max(samples, key=lambda sample: sum(sample.values())),
@@ -297,6 +300,16 @@ def _kind(pid: int) -> str:
         return "ended"
     kinds = [one.partition(b"=")[2] for one in arguments if one.startswith((b"--type=", b"--utility-sub-type="))]
     return (kinds[-1] if kinds else os.path.basename(arguments[0])).decode("utf-8", "replace") or "ended"
+
+
+def _count_zombies(root: int) -> int:
+    """Return how many processes below the root have ended and stay, because nobody waits for them."""
+    found = {pid for pid in tree(root) if _is_zombie(pid)}
+    pause, end = threading.Event(), time.monotonic() + _REAP_SECONDS
+    while found and time.monotonic() < end:
+        pause.wait(_LOOK_SECONDS)
+        found = {pid for pid in found if _is_zombie(pid)}
+    return len(found)
 
 
 def _is_zombie(pid: int) -> bool:

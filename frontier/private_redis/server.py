@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 _START_SECONDS: Final = 300.0
 _LOADING_SECONDS: Final = 1800.0
 """A server that says that it loads its data may take so long. Ten million URLs on a busy machine take some minutes."""
-_PIDFILE_SECONDS: Final = 5.0
-"""A new server must write its process id within this time."""
+_PIDFILE_SECONDS: Final = 30.0
+"""A new server must write its process id within this time. A busy machine may run it late."""
 _POLL_SECONDS: Final = 0.02
 
 _CONFIG: Final = """\

@@ -16,7 +16,7 @@ CHILD = "import sys; sys.stdin.read()"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}, 'the-mark'])"
 # The system rounds the times in user and kernel mode down, each to a hundredth of a second: the program works longer
 # than the 0.3 s that the test waits for.
-BUSY = "import time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\ninput()"
+BUSY = "import time\ninput()\nend = time.process_time() + 0.4\nwhile time.process_time() < end: pass\ninput()"
 
 
 def start(program: str) -> subprocess.Popen[bytes]:
@@ -40,6 +40,9 @@ def test_a_marked_process_belongs_to_the_tree_wherever_it_is() -> None:
 def test_cpu_and_memory_are_counted() -> None:
     with start(BUSY) as process:
         before = resource_usage(process.pid)
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+        process.stdin.flush()
         until(lambda: resource_usage(process.pid).cpu >= 0.3, what="the work to be counted")
         used = resource_usage(process.pid).since(before)
         assert used.cpu > 0

@@ -9,9 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from bench.cli import bench
-from bench.proxies.soak import Sample, SoakResult, soak
+from bench.proxies.soak import LEAST_SAMPLES, Sample, SoakResult, soak
 
 PIDS = frozenset([1])
+LENGTHS = (1.5, 6.0, 24.0)
+"""Seconds of a load. A busy machine may take too few samples in a short time, and then a longer one is tried."""
 
 
 def of(*resident_mb: float, descriptors: tuple[int, ...] = ()) -> SoakResult:
@@ -53,7 +55,12 @@ def test_a_recording_process_that_ends_is_a_problem() -> None:
             killed.extend(sample.pids)
             os.kill(killed[0], signal.SIGKILL)
 
-    found = soak(4, 0.2, "connect", 2, kill)
+    found = SoakResult([], 0, 0)
+    for seconds in LENGTHS:
+        killed.clear()
+        found = soak(seconds, 0.2, "connect", 2, kill)
+        if len(found.samples) >= LEAST_SAMPLES:
+            break
 
     assert len(killed) == 1
     assert "a recording process ended" in found.problem
@@ -63,14 +70,23 @@ def test_an_error_of_the_watcher_is_raised() -> None:
     def fail(_: Sample) -> None:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
-        soak(1.5, 0.1, "connect", 1, fail)
+    for seconds in LENGTHS:
+        try:
+            soak(seconds, 0.1, "connect", 1, fail)
+        except ZeroDivisionError:
+            return
+    pytest.fail("the error was not raised")
 
 
 def test_a_short_load_is_sampled_and_answered() -> None:
     heard: list[Sample] = []
 
-    found = soak(1.5, 0.3, "connect", 2, heard.append)
+    found = SoakResult([], 0, 0)
+    for seconds in LENGTHS:
+        heard.clear()
+        found = soak(seconds, 0.3, "connect", 2, heard.append)
+        if len(heard) >= 2 and found.acknowledged:
+            break
 
     assert list(found.samples) == heard
     assert len(heard) >= 2
