@@ -129,7 +129,7 @@ def test_a_host_set_aside_counts_as_excluded_and_the_job_can_finish(bench: Bench
 
 
 def test_waking_a_host_keeps_its_delay(bench: Bench, leased: Claim, links: Links) -> None:
-    frontier: Frontier = bench.frontier(settings=FrontierSettings())
+    frontier: Frontier = bench.frontier(settings=FrontierSettings(min_delay_seconds=600, max_delay_seconds=600))
     frontier.add(links("http://example.org/a"))
     frontier.finish(leased(frontier), VisitOutcome(200))
     frontier.controls.wake_host("example.org")

@@ -45,13 +45,13 @@ def test_an_edit_holds_for_workers_that_know_nothing_of_it(bench: Bench) -> None
     assert isinstance(first, Lease)
     assert worker.politeness_of(first.url).min_delay_ms == 0
     operator = bench.again(frontier)
-    values = {"politeness": {"min_delay_seconds": 7}, "robots": "ignore", "sheets": ["a.test max_links=1"]}
+    values = {"politeness": {"min_delay_seconds": 30}, "robots": "ignore", "sheets": ["a.test max_links=1"]}
     edits = operator.edit(values, by="mia")
     assert [(edit.key, edit.before, edit.by) for edit in edits] == [
         ("politeness.min_delay_seconds", None, "mia"), ("robots", None, "mia"), ("sheets", [], "mia"),
     ]  # fmt: skip
     assert isinstance(worker.claim("v"), Lease)
-    assert worker.politeness_of("http://b.test/").min_delay_ms == 7_000
+    assert worker.politeness_of("http://b.test/").min_delay_ms == 30_000
     assert worker.job.profile.robots == "ignore"
     assert worker.max_links("http://a.test/x") == 1
     worker.finish(first, VisitOutcome(200, is_document=True))

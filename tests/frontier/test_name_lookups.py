@@ -31,16 +31,18 @@ def test_names_are_looked_up_once_and_addresses_never() -> None:
 
 def test_a_resolver_that_does_not_answer_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(name_lookups, "_WAIT_SECONDS", 0.05)
-    go_on, asked = threading.Event(), []
+    begun, go_on, asked = threading.Event(), threading.Event(), []
 
     def resolve(name: str) -> ResolvedHost:
         asked.append(name)
+        begun.set()
         go_on.wait()
         return ResolvedHost(("192.0.2.1",))
 
     lookups = NameLookups(resolve)
     assert lookups.names_of("slow.test") == ResolvedHost()
     assert lookups.names_of("slow.test") == ResolvedHost()
+    assert begun.wait(60)
     assert asked == ["slow.test"], "a name is not asked for again while the resolver is asked"
     go_on.set()
     lookups.close()

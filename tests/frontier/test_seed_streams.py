@@ -120,8 +120,10 @@ def test_a_limit_of_the_job_ends_the_reading_of_seeds_and_a_resume_goes_on_in_th
         frontier = frontier_for(bench.url, job, settings)
         bench.keep(frontier)
         assert frontier.begin_job() is bool(place)
+        assert frontier.seeds_queued() == place
         queueing = SeedQueueing(frontier, 5_000, most_waiting=200)
-        assert queueing.queued == place, "the reading goes on from its place in the file"
+        # The thread may have queued its first 500 seeds already, after which it waits for visits.
+        assert queueing.queued in (place, place + 500), "the reading goes on from its place in the file"
         try:
             while not isinstance(claim := frontier.claim("w"), JobStopped):
                 if isinstance(claim, Lease):

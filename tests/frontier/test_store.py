@@ -79,8 +79,7 @@ def test_no_url_is_lost_or_counted_twice_while_redis_is_killed_again_and_again(s
     told_done, lock, over = Counter[str](), threading.Lock(), threading.Event()
     is_killed = threading.Event()  # for the last time: the kill may undo visits that were the last ones
 
-    def work(worker: str) -> None:
-        mine = own.again(frontier, settings)
+    def work(worker: str, mine: Frontier) -> None:
         while not over.is_set():
             try:
                 answer = mine.claim(worker)
@@ -92,7 +91,7 @@ def test_no_url_is_lost_or_counted_twice_while_redis_is_killed_again_and_again(s
             except FrontierUnavailable:
                 over.wait(0.01)
 
-    workers = [threading.Thread(target=work, args=(f"w{number}",)) for number in range(3)]
+    workers = [threading.Thread(target=work, args=(f"w{number}", own.again(frontier, settings))) for number in range(3)]
     for worker in workers:
         worker.start()
     for share in (0.25, 0.5, 0.75):
@@ -103,6 +102,7 @@ def test_no_url_is_lost_or_counted_twice_while_redis_is_killed_again_and_again(s
     for worker in workers:
         worker.join(60)
     over.set()
+    assert not any(worker.is_alive() for worker in workers), "a worker has not seen the end of the job"
     progress = frontier.reports.progress()
     assert (progress.done, progress.queued, progress.leased, progress.failed) == (len(urls), 0, 0, 0)
     # Redis may lose up to two seconds that it acknowledged: then a URL is visited, and told done, once more.
@@ -120,8 +120,9 @@ def test_a_redis_that_is_gone_is_named_in_one_line(server: RedisServer, own: Ben
 
 def test_a_redis_that_hangs_is_not_waited_for_without_end(server: RedisServer) -> None:
     job = Job.of("j", "c", ["http://example.org/"])
-    frontier = Frontier(server.url, job, PATIENT, timeout_seconds=0.2)
-    frontier.open_job()
+    patient = Frontier(server.url, job, PATIENT, timeout_seconds=60)
+    patient.open_job()
+    frontier = Frontier(server.url, job, PATIENT, timeout_seconds=0.2)  # it connects at its first command
     server.pause()
     try:
         with pytest.raises(FrontierUnavailable, match="Timeout"):
@@ -129,6 +130,7 @@ def test_a_redis_that_hangs_is_not_waited_for_without_end(server: RedisServer) -
     finally:
         server.resume()
         frontier.close()
+        patient.close()
 
 
 def test_a_redis_without_memory_left_refuses_and_changes_nothing(own: Bench, links: Links, leased: Claim) -> None:

@@ -14,13 +14,14 @@ from xml.etree import ElementTree
 import pytest
 from flask.testing import FlaskClient
 from support.archive.capture_rows import capture
+from support.processes.machine_needs import free_port
 from werkzeug.serving import make_server
 
 from archive.access_rules import Access, AccessControl, AccessRules, rule_for
 from archive.capture import Capture, Original
 from archive.dates import parse_date
 from bench.peers.peer import install, wait_for_port
-from bench.process import free_port, stop
+from bench.process import stop
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.query import NumberedPage

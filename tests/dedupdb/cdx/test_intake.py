@@ -363,7 +363,9 @@ def test_a_running_server_takes_lines_as_outbackcdx_does(archived: Path, tmp_pat
         indexer.signal(signal.SIGTERM)
         assert indexer.ended() == 0, indexer.stderr
         assert TOKEN not in indexer.stderr
-    assert (answer.status_code, answer.text) == (200, f"Added {len(there)} records\n")
+    assert answer.status_code == 200
+    # The indexer may have read the sidecar and added its captures, before the server adds them itself.
+    assert answer.text in (f"Added {len(there)} records\n", "Added 0 records\n")
     assert streamed.text == f"Added 0 records\nKnown before: {len(there)}\n"
     assert large.status_code == 413
     assert len(listed.text.splitlines()) == len(there) == len(sidecar.read_text().splitlines())

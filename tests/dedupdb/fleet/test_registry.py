@@ -21,7 +21,7 @@ TWO = Member("127.0.0.1:8000", "127.0.0.1:8002", load=0.5, since=1001.0, pid=12,
 
 @pytest.fixture
 def registry(redis_url: str) -> Iterator[Registry]:
-    with Registry(redis_url, timeout_seconds=5) as opened:
+    with Registry(redis_url, timeout_seconds=60) as opened:
         yield opened
 
 
@@ -29,7 +29,7 @@ def registry(redis_url: str) -> Iterator[Registry]:
 def beating(server_url: str, member: Member, *, every_seconds: float = 0.05) -> Iterator[list[float]]:
     """A heartbeat of the member; its load is the last number of what this gives."""
     loads = [0.0]
-    own = Registry(server_url, timeout_seconds=0.5)
+    own = Registry(server_url, timeout_seconds=60)
     heartbeat = MemberHeartbeat(own, member, lambda: loads[-1], every_seconds=every_seconds)
     heartbeat.start()
     try:
@@ -84,7 +84,8 @@ def test_a_heartbeat_keeps_its_member_listed_with_its_load_and_withdraws_it(regi
 
 def test_a_heartbeat_outlives_redis(tmp_path: Path) -> None:
     with RedisServer(tmp_path) as server, beating(server.url, ONE):
-        with Registry(server.url, timeout_seconds=0.5) as registry:
+        # A killed Redis refuses at once. The timeout is out of reach, so that a slow Redis is no failure.
+        with Registry(server.url, timeout_seconds=60) as registry:
             until(lambda: registry.members(), what="the member")
             server.kill()
             with pytest.raises(DedupUnavailable):

@@ -1,6 +1,7 @@
-"""A scheduler in a process of its own, for tests that kill it: `python -m support.admin.scheduler_process URL NAME`.
+"""A scheduler in a process of its own, for tests that kill it.
 
-It stores jobs in small parts, so that there is time for a kill, and has a short lease and period.
+`python -m support.admin.scheduler_process URL NAME SECONDS` runs it with a lease of so many seconds. It stores jobs in
+small parts, so that there is time for a kill, and has a short period.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ LEASE_SECONDS: Final = 2
 class SchedulerProcess:
     """Runs from `with` to its end."""
 
-    def __init__(self, url: str, name: str) -> None:
+    def __init__(self, url: str, name: str, *, lease_seconds: float = LEASE_SECONDS) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "support.admin.scheduler_process", url, name],
+            [sys.executable, "-m", "support.admin.scheduler_process", url, name, str(lease_seconds)],
             stderr=subprocess.PIPE,
             text=True,
             cwd=ROOT,
@@ -59,7 +60,7 @@ class SchedulerProcess:
                 self.log += line
 
 
-def main(url: str, name: str) -> None:
+def main(url: str, name: str, lease_seconds: str) -> None:
     """Run a scheduler until SIGTERM."""
     from admin.harvests.generation import run
     from admin.models.database import Database
@@ -70,7 +71,7 @@ def main(url: str, name: str) -> None:
     run.CONFIGURATIONS_STORED_TOGETHER = 10  # type: ignore[misc]
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    settings = settings_with(period_seconds=0.2, lease_seconds=LEASE_SECONDS, chunk_configurations=10)
+    settings = settings_with(period_seconds=0.2, lease_seconds=float(lease_seconds), chunk_configurations=10)
     database = Database(url)
     Scheduler(database, settings, owner=name).run(stop)
     database.close()

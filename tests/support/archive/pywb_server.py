@@ -13,8 +13,9 @@ from typing import Any, Self
 
 from bench.peers import KINDS
 from bench.peers.peer import wait_for_port
-from bench.process import free_port, stop
+from bench.process import stop
 from support.clients.raw_client import Client, Reply
+from support.processes.machine_needs import free_port
 
 COLLECTION = "garden"
 

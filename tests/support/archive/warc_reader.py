@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 _PIECE = 1 << 16
+_LISTINGS = 10
 
 
 class Torn(AssertionError):
@@ -88,7 +90,16 @@ class ArchiveReader:
         """Each file has its inode, the end of its last whole record, and its records."""
 
     def read(self, folder: Path, *, growing: bool = False) -> Archive:
-        """Everything in a folder, files still named `.open` too. Raises Torn, unless they are `growing` just now."""
+        """Everything in a folder, files still named `.open` too. Raises Torn, unless they are `growing` just now.
+
+        A growing file may get its final name meanwhile, and then the folder is listed again.
+        """
+        for _ in range(_LISTINGS if growing else 0):
+            with suppress(FileNotFoundError):
+                return self._read(folder, growing)
+        return self._read(folder, growing)
+
+    def _read(self, folder: Path, growing: bool) -> Archive:
         return Archive(tuple(record for path in files(folder) for record in self._records(path, growing)))
 
     def _records(self, path: Path, growing: bool) -> list[Stored]:

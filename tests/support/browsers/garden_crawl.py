@@ -18,7 +18,7 @@ from bench.process import our_command, source_environment, tree
 SEED = "http://www.garden.test/"
 COLLECTION = "garden"
 END_SECONDS = 200.0
-QUICK = {"GHOSTFLEET_FRONTIER__LEASE_SECONDS": "3", "GHOSTFLEET_FRONTIER__RETRY_SECONDS": "0.2"}
+QUICK = {"GHOSTFLEET_FRONTIER__LEASE_SECONDS": "12", "GHOSTFLEET_FRONTIER__RETRY_SECONDS": "0.2"}
 """What a killed worker held is handed out again soon, so that the test need not wait for it."""
 IMPOLITE = {"GHOSTFLEET_FRONTIER__MAX_CRAWL_DELAY_SECONDS": "0", "GHOSTFLEET_FRONTIER__PER_HOST": "2"}
 """Two pages of the site are visited at a time, without the pauses that the site asks for."""

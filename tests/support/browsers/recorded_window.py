@@ -17,6 +17,9 @@ from bench.process import our_command, source_environment
 from support.processes.machine_needs import free_port
 from support.processes.waiting import until
 
+LONG = 90_000
+"""Milliseconds in which a window shows its first page, on a slow machine too."""
+
 
 @contextmanager
 def recording(
@@ -40,7 +43,7 @@ def recording(
 
 @contextmanager
 def steered(address: str) -> Iterator[tuple[Browser, Page]]:
-    """Steer the window at this address; yield its browser and its first page."""
+    """Steer the window at this address, which opens with a URL; yield its browser and its first page, loaded."""
 
     def answers() -> bool:
         try:
@@ -50,8 +53,11 @@ def steered(address: str) -> Iterator[tuple[Browser, Page]]:
 
     until(answers, what="the window", within=60)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.connect_over_cdp(address)
-        yield browser, browser.contexts[0].pages[0]
+        browser = playwright.chromium.connect_over_cdp(address, timeout=LONG)
+        context = browser.contexts[0]
+        page = context.pages[0] if context.pages else context.wait_for_event("page", timeout=LONG)
+        page.wait_for_url(lambda url: url.startswith("http"), timeout=LONG)
+        yield browser, page
 
 
 def ended(process: subprocess.Popen[str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Final, Self
 
-SLOW_SECONDS: Final = 3.0
+SLOW_SECONDS: Final = 20.0
 AT_ONCE: Final = 4
 """Pages of a slow host that come at once, so that a job soon has some objects."""
 

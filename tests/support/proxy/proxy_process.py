@@ -25,7 +25,7 @@ from dedupdb.captures.capture_index import Captures
 from dedupdb.index.indexer import Indexer
 from support.archive.warc_reader import Stored
 from support.places import ROOT, TESTS
-from support.proxy.running_proxy import RunningProxy
+from support.proxy.running_proxy import COMMON, RunningProxy
 
 _MODULE = "support.proxy.proxy_process"
 ADDRESS = "127.0.1.61"
@@ -40,7 +40,7 @@ class ProxyProcess(RunningProxy):
     ) -> None:
         super().__init__(home)
         # The processes of many tests share a Redis: what one of them hears in a few words is no revisit of another's.
-        overrides = {"proxy.allow_private": private, "archive.min_free_bytes": 0, "dedup.min_bytes": 32}
+        overrides = {**COMMON, "proxy.allow_private": private, "archive.min_free_bytes": 0, "dedup.min_bytes": 32}
         overrides.update(settings or {})
         self.settings: Settings = load({"home": str(home), **overrides}, environment={})
         self._redis_url = redis_url

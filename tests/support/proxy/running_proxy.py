@@ -24,8 +24,10 @@ from support.processes.waiting import until
 
 type Route = Literal["plain", "connect", "absolute"]
 ROUTES: tuple[Route, ...] = ("plain", "connect", "absolute")
-PATIENCE_SECONDS = 30.0
-STOP_SECONDS = 60.0
+PATIENCE_SECONDS = 60.0
+STOP_SECONDS = 110.0
+COMMON: Mapping[str, Any] = {"redis.timeout_seconds": 60}
+"""A Redis on a busy machine may need this long for an answer."""
 
 
 class RunningProxy:
@@ -45,7 +47,7 @@ class RunningProxy:
     ) -> None:
         self._variables = EXECUTED if is_executed else {}
         self.home = home
-        self._settings = {"proxy.port": 0, "proxy.allow_private": private, **(settings or {})}
+        self._settings = {**COMMON, "proxy.port": 0, "proxy.allow_private": private, **(settings or {})}
         self.ready: dict[str, Any] = {}
         self._process: subprocess.Popen[bytes] | None = None
         self._reader = ArchiveReader()
@@ -252,6 +254,25 @@ def crawl_session(proxy: RunningProxy, log_dir: Path, collection: str = "default
         yield credentials(session)
     finally:
         proxy.control("DELETE", f"/sessions/{session['id']}")
+
+
+def is_draining(proxy: RunningProxy) -> bool:
+    """Whether new connections are refused."""
+    try:
+        socket.create_connection(proxy.address, 5).close()
+    except (ConnectionRefusedError, ConnectionResetError):  # or it stood in the queue as the port was closed
+        return True
+    return False
+
+
+def at_rest(proxy: RunningProxy) -> dict[str, Any]:
+    """Waits until nothing is under way, and returns the status. A client hears of a failure before it is counted."""
+
+    def resting() -> dict[str, Any] | None:
+        status = proxy.status()
+        return status if status["active_requests"] == 0 == status["queued_urls"] else None
+
+    return until(resting, what="nothing to be under way")
 
 
 def _runs(pid: int) -> bool:

@@ -77,9 +77,21 @@ class PostgresServer:
         self._execute(SQL("DROP DATABASE {}").format(Identifier(database)))
 
     def _execute(self, statement: Composed) -> None:
-        """Run a statement that no transaction may hold. Processes of PostgreSQL's own programs would start slowly."""
-        with psycopg.connect(host=str(self._folder), user="me", dbname="postgres", autocommit=True) as connection:
-            connection.execute(statement)
+        """Run a statement that no transaction may hold. Processes of PostgreSQL's own programs would start slowly.
+
+        The server's process for a client can use a database for a while after the client has left, and PostgreSQL waits
+        only five seconds for it.
+        """
+
+        def is_done() -> bool:
+            with psycopg.connect(host=str(self._folder), user="me", dbname="postgres", autocommit=True) as connection:
+                try:
+                    connection.execute(statement)
+                except psycopg.errors.ObjectInUse:
+                    return False
+            return True
+
+        until(is_done, what="the database to be free")
 
     def _is_ready(self) -> bool:
         asked = [self._programs / "pg_isready", "--quiet", "--host", self._folder]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import redis
 
@@ -16,6 +16,8 @@ from support.processes.waiting import until
 
 PATIENT = FrontierSettings(min_delay_seconds=0, delay_factor=0, retry_seconds=0, max_retry_seconds=0)
 """No delays at all: for tests of everything but delays."""
+_ANSWER_SECONDS: Final = 60.0
+"""A Redis on a busy machine may need this long for an answer."""
 
 
 def _server_of(url: str) -> redis.Redis:
@@ -45,7 +47,7 @@ class Bench:
     ) -> Frontier:
         """The frontier of a job with these seeds, one of example.org when none are named."""
         job = Job.of(name, "garden", seeds or ["http://example.org/"], profile or Profile(scope="any"))
-        frontier = Frontier(self.url, job, settings)
+        frontier = Frontier(self.url, job, settings, timeout_seconds=_ANSWER_SECONDS)
         self._open.append(frontier)
         if opened:
             frontier.open_job()
@@ -57,7 +59,7 @@ class Bench:
 
     def again(self, frontier: Frontier, settings: FrontierSettings = PATIENT) -> Frontier:
         """The same job in another process: nothing but its name is known there."""
-        other = Frontier.of(self.url, frontier.job.name, settings)
+        other = Frontier.of(self.url, frontier.job.name, settings, timeout_seconds=_ANSWER_SECONDS)
         self._open.append(other)
         return other
 

@@ -10,6 +10,7 @@ import random
 import signal
 import socket
 import subprocess
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -26,16 +27,19 @@ from support.stores.redis_server import RedisServer
 _SLOTS: Final = 16_384
 _BUS: Final = 10_000
 """The port on which servers speak to each other is that much above the one for clients."""
-_PORTS: Final = range(10_240, 22_000)
-"""These ports and their bus ports lie below those that the system gives to clients and to `free_port`."""
+_PORTS: Final = range(10_240, 14_000)
+"""These ports and their bus ports lie below those that `free_port` and the system give to others."""
 _TRIES: Final = 10
 _SECONDS: Final = 90.0
 """A busy machine may need this long for elections and copies."""
+_MEET_SECONDS: Final = 5.0
+"""Servers that have not met in this time are asked to meet again, because Redis drops a handshake that takes long."""
 
 
 class _Server:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, node_timeout_ms: int) -> None:
         self._folder = folder
+        self._node_timeout_ms = node_timeout_ms
         folder.mkdir(parents=True)
         for last_try in [False] * _TRIES + [True]:
             self.port = _free_port()
@@ -53,7 +57,8 @@ class _Server:
         # With appendfsync everysec, Redis holds writes back while an fsync runs, so that a kill could lose them.
         command = [
             *(redis_server(), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self._folder)),
-            *("--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-require-full-coverage", "no"),
+            *("--cluster-enabled", "yes", "--cluster-node-timeout", str(self._node_timeout_ms)),
+            *("--cluster-require-full-coverage", "no"),
             *("--hash-max-ziplist-value", "1024", "--hash-max-ziplist-entries", "512"),
             *("--repl-diskless-sync-delay", "0"),  # Redis waits 5 s for further replicas before a copy begins
             *("--save", "", "--appendonly", "yes", "--appendfsync", "no", "--logfile", str(self._folder / "log")),
@@ -125,12 +130,18 @@ class SharedCluster(RedisServer):
 
 
 class RedisCluster:
-    """`count` servers with a share of the slots each, the last `replicas` servers follow the first."""
+    """`count` servers with a share of the slots each, the last `replicas` servers follow the first.
 
-    def __init__(self, folder: Path, count: int = 3, replicas: int = 0) -> None:
+    A server that is silent for `node_timeout_ms` is taken for dead. Without replicas, no server can take the place of
+    another one, and then a server that is only slow should not be taken for dead.
+    """
+
+    def __init__(self, folder: Path, count: int = 3, replicas: int = 0, *, node_timeout_ms: int | None = None) -> None:
+        self._node_timeout_ms = node_timeout_ms or (5_000 if replicas else 60_000)
         self._folder = folder / "cluster"
         self._count = count
         self._replicas = replicas
+        self._next_meeting = 0.0
         self.servers: list[_Server] = []
 
     @property
@@ -183,18 +194,13 @@ class RedisCluster:
 
     def _start(self) -> None:
         total = self._count + self._replicas
-        self.servers += [_Server(self._folder / str(number)) for number in range(total)]
+        self.servers += [_Server(self._folder / str(number), self._node_timeout_ms) for number in range(total)]
         bounds = [_SLOTS * number // self._count for number in range(self._count + 1)]
         for number, server in enumerate(self.servers):
             server.told("SET-CONFIG-EPOCH", number + 1)
             if number < self._count:
                 server.told("ADDSLOTS", *range(bounds[number], bounds[number + 1]))
-            server.told("MEET", "127.0.0.1", self.servers[0].port)
-        until(
-            lambda: all(server.info()["cluster_known_nodes"] == str(total) for server in self.servers),
-            what="the servers to meet",
-            within=_SECONDS,
-        )
+        until(self._have_met, what="the servers to meet", within=_SECONDS)
         for replica in self.servers[self._count :]:
             replica.told("REPLICATE", self.servers[0].id)
             until(
@@ -203,6 +209,17 @@ class RedisCluster:
                 within=_SECONDS,
             )  # type: ignore[misc]
         until(self._is_complete, what="the cluster to be complete", within=_SECONDS)
+
+    def _have_met(self) -> bool:
+        """Return whether all servers know all others, and ask those that do not to meet from time to time."""
+        known = [server.told("NODES") for server in self.servers]
+        if all(len(nodes.splitlines()) == len(self.servers) and b"handshake" not in nodes for nodes in known):
+            return True
+        if time.monotonic() >= self._next_meeting:
+            for server in self.servers[1:]:
+                server.told("MEET", "127.0.0.1", self.servers[0].port)
+            self._next_meeting = time.monotonic() + _MEET_SECONDS
+        return False
 
     def _is_complete(self) -> bool:
         infos = [server.info() for server in self.servers]

@@ -55,7 +55,7 @@ class MailReceiver:
             more |= {"tls_context": self.tls, "require_starttls": True}
         if self.login is not None:
             more |= {"authenticator": self._known, "auth_required": True}
-        self._controller = Controller(self, hostname="127.0.0.1", port=self.port, **more)
+        self._controller = Controller(self, hostname="127.0.0.1", port=self.port, ready_timeout=120, **more)
         self._controller.start()
         return self
 

@@ -39,7 +39,7 @@ class RunningSite:
     @contextmanager
     def client(self, role: Role | None = None) -> Iterator[httpx.Client]:
         """A browser; with a role, one in which a new user of that role is logged in."""
-        with httpx.Client(base_url=self.address, timeout=30) as client:
+        with httpx.Client(base_url=self.address, timeout=120) as client:
             if role is not None:
                 path = self.link(role)
                 values = {"name": f"the-{role}", "password": PASSWORD, "repeated": PASSWORD}
