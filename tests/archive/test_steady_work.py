@@ -54,16 +54,23 @@ from types import SimpleNamespace
 
 logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stdout)
 beats = {"member": 0, "lease": 0}
+tries = {"member": 0, "lease": 0}
+# A heartbeat has the lock while it uses a descriptor, so that it takes none while the program fills or frees them.
+descriptors = threading.Lock()
 def put(*_, **__): beats["member"] += 1
 def renew(lease):
-    os.close(os.open("/dev/null", os.O_RDONLY))
+    tries["lease"] += 1
+    with descriptors:
+        os.close(os.open("/dev/null", os.O_RDONLY))
     beats["lease"] += 1
     return True
 registry = SimpleNamespace(put=put, members=list, remove=lambda _: None, close=lambda: None)
 home = Path(sys.argv[1])
 (home / "run" / "listeners").mkdir(parents=True)
 def listens():
-    Listeners(home).all()
+    tries["member"] += 1
+    with descriptors:
+        Listeners(home).all()
     return ()
 member = Member("127.0.0.1:1", "127.0.0.1:2")
 heartbeat = MemberHeartbeat(registry, member, lambda: 0.0, every_seconds=0.01, listens=listens)
@@ -77,16 +84,18 @@ with LeaseHeartbeat(renew, 0.01) as leases, leases.holding(SimpleNamespace(token
     until(lambda: min(beats.values()) > 2)
     resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     taken = []
-    try:
-        while True:
-            taken.append(os.open("/dev/null", os.O_RDONLY))
-    except OSError as error:
-        assert error.errno == errno.EMFILE
-    rounds = [0]
-    until(lambda: rounds.__setitem__(0, rounds[0] + 1) or rounds[0] > 50)
-    for fd in taken:
-        os.close(fd)
-    before = dict(beats)
+    with descriptors:
+        try:
+            while True:
+                taken.append(os.open("/dev/null", os.O_RDONLY))
+        except OSError as error:
+            assert error.errno == errno.EMFILE
+        before = dict(tries)
+    until(lambda: all(tries[name] > before[name] + 10 for name in tries))
+    with descriptors:
+        for fd in taken:
+            os.close(fd)
+        before = dict(beats)
     until(lambda: all(beats[name] > before[name] + 2 for name in beats))
     heartbeat.close()
 """

@@ -84,14 +84,14 @@ def secure_origin(origin_tls: ssl.SSLContext) -> Iterator[RawOrigin]:
 
 @pytest.fixture
 def claims(redis_url: str) -> Iterator[Claims]:
-    with Claims(redis_url, claim_seconds=30, timeout_seconds=5) as mine:
+    with Claims(redis_url, claim_seconds=30, timeout_seconds=60) as mine:
         yield mine
 
 
 @pytest.fixture
 def others(redis_url: str) -> Iterator[Claims]:
     """Another process's claims on the same Redis."""
-    with Claims(redis_url, claim_seconds=30, timeout_seconds=5) as theirs:
+    with Claims(redis_url, claim_seconds=30, timeout_seconds=60) as theirs:
         yield theirs
 
 

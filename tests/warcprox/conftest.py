@@ -19,7 +19,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
     settings = {
         "proxy.methods": "GET,POST",
-        "proxy.first_byte_seconds": 4,
         "proxy.max_body_bytes": 200_000,
         "proxy.log_dir": folder / "logs",
         "proxy.upstream_ca": folder / "ca.pem",

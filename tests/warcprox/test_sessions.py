@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.clients.brozzler_client import told
 from support.origins.raw_origin import Send, response
+from support.processes.machine_needs import free_port
 from support.proxy.running_proxy import RunningProxy, credentials, request
 from support.proxy.warcprox_stage import Stage
 
@@ -87,9 +87,7 @@ class TestPolicy:
 
 
 def test_ports_come_from_the_range_and_run_out(tmp_path: Path) -> None:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    port = free_port()
     with RunningProxy(tmp_path / "home", {"proxy.session_ports": f"{port}-{port}"}) as proxy:
         mine = proxy.control("POST", "/sessions", {"collection": "default", "listen": True})
 

@@ -12,7 +12,7 @@ from support.clients.raw_client import Client
 from support.origins.odd_responses import page
 from support.origins.raw_origin import RawOrigin, Send, response
 from support.proxy.proxy_process import ProxyProcess
-from support.proxy.running_proxy import credentials, request
+from support.proxy.running_proxy import at_rest, credentials, request
 
 from archive import crawl_log
 
@@ -111,7 +111,7 @@ class TestNumbers:
 
     def test_count_what_passes(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         origin.script("/counted", Send(response(page(b"counted"))))
-        before = proxy.status()
+        before = at_rest(proxy)
 
         for _ in range(2):
             proxy.get(origin.url("/counted"))
@@ -124,6 +124,7 @@ class TestNumbers:
 
     def test_are_prometheus_numbers_as_well(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         proxy.get(origin.url("/any"))
+        at_rest(proxy)
 
         numbers = dict(
             line.rsplit(" ", 1) for line in proxy.metrics().splitlines() if line and not line.startswith("#")

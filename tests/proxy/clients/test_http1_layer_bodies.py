@@ -90,7 +90,7 @@ class TestBodies:
 
             def is_steady() -> bool:
                 seen.append(sent[0])
-                return len(seen) > 15 and len(set(seen[-15:])) == 1
+                return len(seen) > 15 and seen[-1] > 0 and len(set(seen[-15:])) == 1
 
             until(is_steady, what="the upload to stop for the origin's sake")
             assert 0 < sent[0] < size / 2

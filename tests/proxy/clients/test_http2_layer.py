@@ -19,7 +19,7 @@ from support.origins.raw_origin import RawOrigin, Reset, Send, Wait, response
 from support.processes.machine_needs import chromium, program
 from support.processes.waiting import until
 from support.proxy.proxy_process import ProxyProcess
-from support.proxy.running_proxy import crawl_session, credentials
+from support.proxy.running_proxy import crawl_session, credentials, is_draining
 from support.stores.redis_server import RedisServer
 
 
@@ -406,6 +406,7 @@ def test_the_end_of_the_process_lets_streams_end_first(
                 client.step()
             stopping = threading.Thread(target=proxy.stop)
             stopping.start()
+            until(lambda: is_draining(proxy), what="new connections to be refused")
             going.set()
             answer = client.answer(number)
             while not client.closed:

@@ -296,7 +296,7 @@ class TestLeaving:
             client.read_some(60)
             client.stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
-        record = until(lambda: proxy.records().of(origin.url("/events"), "response"), what="the record")[0]
+        record = proxy.awaited(origin.url("/events"), "response")
         assert (record.block, record.field("WARC-Truncated")) == (sent, "disconnect")
 
 

@@ -18,7 +18,7 @@ from support.origins.raw_origin import Close, RawOrigin, Send, response, server_
 from support.origins.raw_origin import certificate_authority as another_authority
 from support.processes.waiting import until
 from support.proxy.proxy_process import ADDRESS, ProxyProcess
-from support.proxy.running_proxy import Client, credentials, request
+from support.proxy.running_proxy import Client, at_rest, credentials, request
 from support.stores.redis_server import RedisServer
 
 from archive import crawl_log
@@ -126,7 +126,7 @@ class TestCertificates:
 
     def test_they_are_not_counted_as_urls(self, telling: ProxyProcess, secure_origin: RawOrigin) -> None:
         secure_origin.otherwise(lambda _: (Send(response(b"hello")),))
-        before = telling.status()["urls_processed"]
+        before = at_rest(telling)["urls_processed"]
         session = telling.session(collection="counted")
         telling.get(secure_origin.url("/"), credentials(session), route="absolute")
         report = telling.control("DELETE", f"/sessions/{session['id']}")

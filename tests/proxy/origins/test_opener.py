@@ -111,6 +111,7 @@ class TestDeadHosts:
     async def test_are_not_tried_again_for_a_while(self) -> None:
         port = free_port(ADDRESS)
         at = opener()
+        at.dead = DeadHosts(60, lambda: 1000.0)
         with pytest.raises(ConnectionRefusedError):
             await at.open(Destination(ADDRESS, port, tls=False))
 
@@ -157,6 +158,7 @@ class TestDeadHosts:
 
     async def test_a_name_that_is_not_found_makes_one_and_a_refused_address_does_not(self) -> None:
         at = opener(allow_private=False)
+        at.dead = DeadHosts(60, lambda: 1000.0)
         for error in (NameNotFound, DeadHost):
             with pytest.raises(error):
                 await at.open(Destination("no-such-name.onion", 80, tls=False))
@@ -206,6 +208,7 @@ class TestEgress:
             proxy.reply = 4
             destination = Destination("far.onion", 80, False, parse(f"socks5://{proxy.authority}"))
             at = opener()
+            at.dead = DeadHosts(60, lambda: 1000.0)
             for error in (OSError, DeadHost):
                 with pytest.raises(error):
                     await at.open(destination)

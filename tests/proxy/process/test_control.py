@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import socket
 import threading
@@ -184,24 +185,38 @@ class TestExchanges:
     def test_waits_a_moment_only_for_what_had_no_answer_when_the_browser_left(
         self, proxy: ProxyProcess, origin: RawOrigin
     ) -> None:
-        """A browser never closes its sending side alone. Long polling would make each visit wait."""
+        """A browser never closes its sending side alone. Long polling would make each visit wait.
+
+        On a busy machine that moment may be over before an answer comes, so that another late answer is tried.
+        """
         session = self.page_session(proxy, "left-pages")
-        never, go = threading.Event(), threading.Event()
-        origin.script("/poll", Wait(never))
-        origin.script("/late", Wait(go), Send(response(page(b"late"))))
-        try:
-            for path in ("/poll", "/late"):
-                with port_of(session) as client:
-                    client.send(request("plain", origin.url(path)))
-                    until(lambda path=path: origin.asked(path), what="the request to reach the origin")  # type: ignore[misc]
+        never, paths = threading.Event(), (f"/late/{number}" for number in itertools.count())
+        ends: dict[str, tuple[str, str | None]] = {}
+
+        def ask_and_leave(path: str) -> None:
+            with port_of(session) as client:
+                client.send(request("plain", origin.url(path)))
+                until(lambda: origin.asked(path), what="the request to reach the origin")
+
+        def late_is_kept() -> bool:
+            go, path = threading.Event(), next(paths)
+            origin.script(path, Wait(go), Send(response(page(path.encode()))))
+            ask_and_leave(path)
             go.set()
             found = self.of(proxy, session)
+            assert found["in_flight"] == 0
+            ends.update((each["url"], (each["end"], each.get("reason"))) for each in found["exchanges"])
+            return ends[origin.url(path)] == ("kept", None)
+
+        origin.script("/poll", Wait(never))
+        try:
+            ask_and_leave("/poll")
+            until(late_is_kept, what="an answer soon after the browser has left to be kept")
         finally:
             never.set()
 
-        ends = {each["url"]: (each["end"], each.get("reason")) for each in found["exchanges"]}
-        assert ends == {origin.url("/poll"): ("failed", "client-left"), origin.url("/late"): ("kept", None)}
-        assert found["in_flight"] == 0
+        assert ends.pop(origin.url("/poll")) == ("failed", "client-left")
+        assert set(ends.values()) <= {("kept", None), ("failed", "client-left")}
 
     def test_tells_requests_to_one_url_apart_by_their_bodies(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         session = self.page_session(proxy, "posted")

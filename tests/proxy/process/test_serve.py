@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from support.origins.odd_responses import OK, chunked, page
 from support.origins.raw_origin import RawOrigin, Send, Wait, response
 from support.processes.waiting import until
 from support.proxy.proxy_process import ProxyProcess
-from support.proxy.running_proxy import credentials, request
+from support.proxy.running_proxy import credentials, is_draining, request
 
 from dedupdb.fleet.registry import Registry
 
@@ -39,15 +38,6 @@ def start(tmp_path: Path, redis_url: str) -> Iterator[Any]:
     for process in started:
         if process._process is not None:
             process.kill9()
-
-
-def is_draining(proxy: ProxyProcess) -> bool:
-    """Whether new connections are refused."""
-    try:
-        socket.create_connection(proxy.address, 5).close()
-    except (ConnectionRefusedError, ConnectionResetError):  # or it stood in the queue as the port was closed
-        return True
-    return False
 
 
 class TestStopping:

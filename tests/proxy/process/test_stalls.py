@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from support.clients.raw_client import Reply
 from support.origins.odd_responses import page
 from support.origins.raw_origin import Close, RawOrigin, Send, Wait, response
 from support.processes.waiting import until
@@ -26,8 +27,8 @@ def narrow(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -
 
 @pytest.fixture(scope="module")
 def single(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -> Iterator[ProxyProcess]:
-    """The proxy has one connection for each origin, and a request waits for one for a second."""
-    settings = {"proxy.connections_per_host": 1, "proxy.connect_seconds": 1}
+    """The proxy has one connection for each origin, and a request waits for one for three seconds."""
+    settings = {"proxy.connections_per_host": 1, "proxy.connect_seconds": 3}
     with ProxyProcess(tmp_path_factory.mktemp("single") / "home", proxy_redis.url, settings) as running:
         yield running
 
@@ -64,20 +65,26 @@ def test_who_sends_nothing_is_cut_off_when_others_wait(narrow: ProxyProcess, ori
 def test_who_waits_in_vain_is_told_that_it_was_no_fault_of_the_origin(
     single: ProxyProcess, tmp_path: Path, origin: RawOrigin
 ) -> None:
+    """On a busy machine the time to connect may pass first. Such a request fails for another reason and is repeated."""
     never = threading.Event()
     origin.script("/long", Wait(never), Send(response(b"at last")))
     with crawl_session(single, tmp_path / "log") as credentials, single.connect() as first:
         first.send(request("plain", origin.url("/long"), credentials))
         until(lambda: origin.asked("/long"), what="the request to reach the origin")
-        refused = single.get(origin.url("/other"), credentials)
+
+        def told() -> Reply | None:
+            reply = single.get(origin.url("/other"), credentials)
+            return reply if reply.header("Ghostfleet-Error") == "-5 crowded" else None
+
+        refused = until(told, what="a refusal that names the cause")
         never.set()
 
         assert first.read_reply().body == b"at last"
         assert single.get(origin.url("/other"), credentials).status == 200
-    assert (refused.status, refused.header("Ghostfleet-Error")) == (503, "-5 crowded")
+    assert refused.status == 503
     assert refused.header("Retry-After") == "5"
     assert b"all 1 connections to" in refused.body
-    assert " -5 " in (tmp_path / "log" / "crawl.log").read_text().splitlines()[0]
+    assert any(" -5 " in line for line in (tmp_path / "log" / "crawl.log").read_text().splitlines())
 
 
 def test_a_websocket_for_hours_blocks_no_other_client(single: ProxyProcess, origin: RawOrigin) -> None:

@@ -43,7 +43,7 @@ class Watched:
 
 class TestWithoutRedis:
     def test_everything_is_written_whole(self, settings: Settings, tmp_path: Path) -> None:
-        with RedisServer(tmp_path) as server, Claims(server.url, claim_seconds=30, timeout_seconds=1) as claims:
+        with RedisServer(tmp_path) as server, Claims(server.url, claim_seconds=30, timeout_seconds=30) as claims:
             keeper = Keeper(settings, claims)
             keeper.keep([exchange(url("known"))], patient=patient)
             server.kill()
@@ -55,7 +55,7 @@ class TestWithoutRedis:
         assert keeper.counts["dedup_unavailable"] > 0
 
     def test_lost_between_claim_and_commit_nothing_else_is_lost(self, settings: Settings, tmp_path: Path) -> None:
-        with RedisServer(tmp_path) as server, Claims(server.url, claim_seconds=30, timeout_seconds=1) as claims:
+        with RedisServer(tmp_path) as server, Claims(server.url, claim_seconds=30, timeout_seconds=30) as claims:
             keeper = Keeper(settings, Watched(claims, lambda kept: server.kill()))
 
             outcomes = keeper.keep([exchange(url("a"), b"1"), exchange(url("b"), b"2")], patient=patient)
@@ -64,12 +64,12 @@ class TestWithoutRedis:
         assert keeper.counts["dedup_unavailable"] == 1
 
     def test_back_again_it_is_asked_again(self, settings: Settings, tmp_path: Path) -> None:
-        with RedisServer(tmp_path) as server, Claims(server.url, claim_seconds=30, timeout_seconds=1) as claims:
+        with RedisServer(tmp_path) as server, Claims(server.url, claim_seconds=30, timeout_seconds=30) as claims:
             keeper = Keeper(settings, claims)
             server.kill()
             keeper.keep([exchange(url("a"))], patient=patient)
             server.start()
-            claims_again = Claims(server.url, claim_seconds=30, timeout_seconds=1)
+            claims_again = Claims(server.url, claim_seconds=30, timeout_seconds=30)
             keeper = Keeper(settings, claims_again)
 
             keeper.keep([exchange(url("b"))], patient=patient)

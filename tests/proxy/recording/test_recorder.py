@@ -173,7 +173,7 @@ async def test_an_answer_that_fails_does_not_take_the_others_along(
 async def test_a_queue_as_long_as_the_settings_say_is_full(settings: Settings) -> None:
     """With a Redis that hangs, exchanges wait; `is_full` tells clients to wait as well."""
     short = load({"home": str(settings.home), "proxy.queue_length": 3}, environment={})
-    with RedisServer(settings.home) as server, Claims(server.url, claim_seconds=30, timeout_seconds=1) as claims:
+    with RedisServer(settings.home) as server, Claims(server.url, claim_seconds=30, timeout_seconds=60) as claims:
         to = recorder(short, Keeper(short, claims))
         await keep(to, exchange(url(0), b"0"))
         server.pause()
@@ -218,8 +218,11 @@ async def test_a_file_that_can_not_be_given_its_name_is_an_alarm(settings: Setti
     await stop(to)
 
 
-async def test_a_batch_waits_for_exchanges_in_progress_but_not_too_long(settings: Settings, claims: Claims) -> None:
+async def test_a_batch_waits_for_exchanges_in_progress_but_not_too_long(
+    settings: Settings, claims: Claims, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Given six exchanges under way, three are kept at once and together; one that stays alone is kept as well."""
+    monkeypatch.setattr("proxy.recording.recorder._IDLE_SECONDS", 3600.0)  # the writer does not wake by itself
     sizes: list[int] = []
 
     class Counting(Keeper):

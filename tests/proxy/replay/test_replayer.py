@@ -27,10 +27,11 @@ FILM = random.Random(5).randbytes(3_000_000)
 
 @dataclass(frozen=True)
 class Stage:
-    """What was recorded, and a session that replays it."""
+    """What was recorded, in a collection of its own, and a session that replays it."""
 
     proxy: ProxyProcess
     origin: RawOrigin
+    collection: str
     session: dict[str, Any]
 
     def open(self) -> Client:
@@ -52,7 +53,8 @@ def stage(_shared_proxy: ProxyProcess) -> Iterator[Stage]:
         origin.script("/reset", Send(response(page(b"reset"), status=b"205 Reset Content")))
         origin.script("/bare-cr", Send(response(page(b"bare"), b"X-A: 1\rTransfer-Encoding: chunked", b"B\rC: 2")))
         origin.script("/gone", Send(response(page(b"gone"), status=b"410 Gone")))
-        recording = proxy.session(collection="shown", listen=True)
+        collection = f"shown-{origin.port}"
+        recording = proxy.session(collection=collection, listen=True)
         with Client(socket.create_connection((recording["host"], recording["port"]), 30)) as client:
             for path in ("/page", "/page?copy", "/chunks", "/film", "/bare-cr", "/gone"):
                 if path == "/page?copy":
@@ -75,7 +77,7 @@ def stage(_shared_proxy: ProxyProcess) -> Iterator[Stage]:
         proxy.control("DELETE", f"/sessions/{recording['id']}")
         proxy.index()
         visits = len(origin.visits)
-        yield Stage(proxy, origin, proxy.session(collection="shown", mode="replay", listen=True))
+        yield Stage(proxy, origin, collection, proxy.session(collection=collection, mode="replay", listen=True))
         assert len(origin.visits) == visits, "the live web was asked"
 
 
@@ -95,7 +97,7 @@ def test_a_record_that_a_client_wrote_comes_back(stage: Stage) -> None:
 
 
 def test_a_revisit_comes_back_with_its_own_head(stage: Stage) -> None:
-    assert len(stage.proxy.records("shown").kinds("revisit")) == 1
+    assert len(stage.proxy.records(stage.collection).kinds("revisit")) == 1
 
     reply = stage.get("/page?copy")
 
@@ -309,7 +311,7 @@ def test_a_reader_that_is_slow_gets_everything(stage: Stage) -> None:
 
 
 def test_a_session_counts_what_it_showed(stage: Stage) -> None:
-    session = stage.proxy.session(collection="shown", mode="replay", listen=True)
+    session = stage.proxy.session(collection=stage.collection, mode="replay", listen=True)
     with Client(socket.create_connection((session["host"], session["port"]), 30)) as client:
         client.ask(request("plain", stage.origin.url("/page")))
         client.ask(request("plain", stage.origin.url("/missing")))
@@ -336,10 +338,10 @@ class Talk:
 def talk(_shared_proxy: ProxyProcess) -> Talk:
     """The origin greets, says much, and says goodbye after the client has; the client said two things."""
     proxy = _shared_proxy
-    recording = proxy.session(collection="talk", listen=True)
     long = b"L" * 70_000
     with SocketOrigin(ADDRESS, frame(TEXT, b"hello"), frame(PING, b"p"), frame(BINARY, long)) as origin:
-        url = origin.url("/talk")
+        url, collection = origin.url("/talk"), f"talk-{origin.authority.rpartition(':')[2]}"
+        recording = proxy.session(collection=collection, listen=True)
         with Client(socket.create_connection((recording["host"], recording["port"]), 30)) as client:
             assert client.ask(request("plain", url, *HANDSHAKE)).status == 101
             heard = frame(TEXT, b"hello") + frame(PING, b"p") + frame(BINARY, long)
@@ -349,7 +351,7 @@ def talk(_shared_proxy: ProxyProcess) -> Talk:
             assert client.read_some(4) == frame(CLOSE, BYE)
     proxy.control("DELETE", f"/sessions/{recording['id']}")
     proxy.index()
-    return Talk(url, proxy.session(collection="talk", mode="replay", listen=True))
+    return Talk(url, proxy.session(collection=collection, mode="replay", listen=True))
 
 
 def test_a_websocket_says_again_what_it_said(talk: Talk) -> None:
