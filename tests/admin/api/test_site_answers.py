@@ -28,7 +28,7 @@ def test_every_error_is_a_problem_document_and_tokens_have_role_and_expiry(
                 reader = create_token(transaction, NewApiToken(name="read", role=Role.READER, days=1)).token
             no_csrf = browser.post("/api/v1/domains", json={"name": "a.org"})
             assert (no_csrf.status_code, no_csrf.headers["Content-Type"]) == (403, PROBLEM_TYPE)
-        with httpx.Client(base_url=f"{site.address}/api/v1", timeout=30) as client:
+        with httpx.Client(base_url=f"{site.address}/api/v1", timeout=60) as client:
 
             def ask(method: str, path: str, token: str = curator, **more: object) -> httpx.Response:
                 return client.request(method, path, headers={"Authorization": f"Bearer {token}"}, **more)  # type: ignore[arg-type]

@@ -108,6 +108,7 @@ def complaint(operation: Operation, answer: Any) -> str:
     return ""
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(2))
 def test_no_call_fails_and_each_answer_is_as_described(client: FlaskClient, seed: int) -> None:
     values = Values(DESCRIBED["components"]["schemas"], NAMES, seed)

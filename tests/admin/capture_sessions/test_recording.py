@@ -129,7 +129,12 @@ def _desk(home: Path, tables: Path) -> Iterator[Desk]:
     shutil.copy(tables, home / FILE_NAME)
     settings = load({"home": str(home), "proxy": {"allow_private": True}, "capture": {"port": 0}}, environment={})
     database = open_database(settings)
-    with running_proxy(settings, print, lambda: False, is_window=False) as proxy:
+    with (
+        # A busy machine gets enough time for each answer of the proxy, and enough looks for the title of each page.
+        patch("admin.capture_sessions.process._CONTROL_SECONDS", 60.0),
+        patch("admin.capture_sessions.recording._TITLE_TRIES", 1_000_000),
+        running_proxy(settings, print, lambda: False, is_window=False) as proxy,
+    ):
         yield settings, database, proxy
     database.close()
 
@@ -449,7 +454,7 @@ def test_a_killed_proxy_and_a_killed_process_lose_nothing(lone_hand: Hand, site:
         hand.tick()
         try:
             with hand.browser(number) as browser:
-                return browser.get(site.url("/second"), timeout=2).status_code == 401  # nobody ticks meanwhile
+                return browser.get(site.url("/second")).status_code == 401
         except httpx.TransportError:
             return False
 
@@ -458,14 +463,15 @@ def test_a_killed_proxy_and_a_killed_process_lose_nothing(lone_hand: Hand, site:
     assert found.pages == 1
 
     other = CaptureRecording(hand.settings, hand.database, hand.proxy.control, "another process", None)
-    other.tick()
-    assert not other.has_live, "the session has an owner that lives"
-    with pytest.raises(Taken):
-        CaptureRecording(hand.settings, hand.database, hand.proxy.control, "a third", number).tick()
-    with hand.database.transaction(COMMAND_LINE) as transaction:
-        transaction.session.get_one(CaptureSession, number).heard = 1  # as if the silence had lasted
-    hand.proxy.control.finish(hand.recording._live[number].proxy, wait_seconds=30)
-    other.tick()
+    with patch("admin.capture_sessions.recording._ASLEEP_SECONDS", 10**6):  # the pause between two ticks is no sleep
+        other.tick()
+        assert not other.has_live, "the session has an owner that lives"
+        with pytest.raises(Taken):
+            CaptureRecording(hand.settings, hand.database, hand.proxy.control, "a third", number).tick()
+        with hand.database.transaction(COMMAND_LINE) as transaction:
+            transaction.session.get_one(CaptureSession, number).heard = 1  # as if the silence had lasted
+        hand.proxy.control.finish(hand.recording._live[number].proxy, wait_seconds=30)
+        other.tick()
     assert other.has_live
     again = hand.view(number)
     assert (again.urls, again.pages) == (found.urls, found.pages), "the log is counted once"

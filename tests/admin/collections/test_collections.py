@@ -24,6 +24,7 @@ from dedupdb.claims.claims import Claims, Settlement
 from frontier.definition.job import Job, Profile, Seed
 from frontier.queue import Frontier
 
+pytestmark = pytest.mark.timeout(400)
 JOB = "garden-job-20261122101112"
 
 

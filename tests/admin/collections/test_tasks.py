@@ -47,6 +47,7 @@ from archive.dates import now_micros
 from archive.settings.load import Settings
 from archive.wacz.reader import ForeignPackage
 
+pytestmark = pytest.mark.timeout(400)
 PACKAGES = f"/collections/{NAME}/packages"
 DAY = 86_400_000_000
 EVERYTHING = {"since": "", "until": "", "job": "", "url_prefix": "", "title": "", "originals": True}
@@ -240,7 +241,6 @@ def test_packages_are_removed_after_their_time_and_with_their_collection(
 
 
 @pytest.mark.browser
-@pytest.mark.timeout(300)
 def test_the_pages_of_tasks_are_accessible_and_a_job_leads_to_them(
     site: RunningSite, operator: httpx.Client, settings: Settings
 ) -> None:
@@ -349,13 +349,17 @@ def package_of_two(settings: Settings, tmp_path: Path) -> Path:
     return path
 
 
-def test_what_a_cancelled_import_has_taken_stays_and_is_named(settings: Settings, package_of_two: Path) -> None:
+def test_what_a_cancelled_import_has_taken_stays_and_is_named(
+    settings: Settings, package_of_two: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The process is not killed while it makes whole what it has taken.
+    monkeypatch.setattr("admin.collections.tasks.worker._STOP_SECONDS", 600.0)
     task = import_of(settings, package_of_two)
     listed_as_session: list[str] = []
     worker = TaskWorker(settings, lambda name, order, result: listed_as_session.append(name))
     worker.start()
     try:
-        until((settings.archive_dir(NAME) / "first.warc.gz").exists, what="the first file", within=100)
+        until(lambda: task.progress().get("name") == "second.warc", what="the second file", within=100)
         task.ask_to_cancel()
         result = until(task.result, what="the end", within=100)
     finally:

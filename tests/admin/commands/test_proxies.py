@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 from support.origins.chain_site import ChainSite
 from support.processes.ghostfleet_command import ROOT, Command, child
 from support.processes.waiting import until
@@ -33,6 +34,7 @@ def _listed(home: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.timeout(400)
 def test_the_processes_of_a_fleet_share_a_port_and_are_listed_and_a_killed_one_is_replaced(settings: Settings) -> None:
     more = ("--port", "0", "--allow-private", "--processes", "2")
     with (
@@ -57,9 +59,12 @@ def test_the_processes_of_a_fleet_share_a_port_and_are_listed_and_a_killed_one_i
             return len(pids) == 2 and killed not in pids
 
         until(replaced, what="the successor in place of the dead one", within=60)
-        table = _proxies("--home", str(settings.home)).stdout.splitlines()
+
+        def tabled() -> list[str]:
+            return _proxies("--home", str(settings.home)).stdout.splitlines()
+
+        table = until(lambda: len(found := tabled()) == 3 and found, what="both processes in the table", within=60)
         assert table[0].split() == ["MACHINE", "PROXY", "CONTROL", "PID", "LOAD", "SINCE"]
-        assert len(table) == 3
 
 
 def test_a_home_without_a_fleet_is_one_line(home: Path) -> None:

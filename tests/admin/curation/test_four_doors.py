@@ -55,7 +55,7 @@ class Doors:
     def listed(self) -> list[str]:
         """The paths that the CDX server lists."""
         question = f"http://{self.proxy.ready['cdx']}/{NAME}/cdx?url=*.example.org&fl=url&output=text"
-        with urllib.request.urlopen(question, timeout=30) as answer:
+        with urllib.request.urlopen(question, timeout=60) as answer:
             return sorted(line.decode().strip().removeprefix(SITE) for line in answer)
 
     def packaged(self) -> tuple[list[str], dict[str, Any]]:

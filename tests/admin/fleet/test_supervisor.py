@@ -108,7 +108,7 @@ def test_a_child_is_tried_again_when_no_descriptor_was_free(
     with _free_descriptors(free):
         until(lambda: _ticked(supervisor) and len(notices) > 1, what="a start that fails")
     assert notices[1] == "one can't be started: [Errno 24] Too many open files; it is tried again"
-    assert _open_files() == before
+    assert _open_files() <= before
     until(lambda: _ticked(supervisor) and slot.restarts and slot.child.is_ready, what="another child")
 
 

@@ -102,7 +102,11 @@ def test_a_running_job_is_steered_and_stopped_at_once(settings: Settings, admin:
         until(lambda: "/4" in site.asked, what="the fifth page", within=60)
         now = admin.command(job, Verb.STOP_NOW)
         assert admin.outcome(job, now) == "the crawl ends now"
-        until(lambda: _is_stopping(admin, job), what="a crawl that was told to end")
+        # On a busy machine the crawl may end before the second report.
+        until(
+            lambda: _is_stopping(admin, job) or admin.show(job).status is not JobStatus.STARTED,
+            what="a crawl that was told to end",
+        )
         site.let_go("/4")
         ended = admin.ended(job)
         assert harvester.ended() == 0, harvester.said
@@ -143,7 +147,8 @@ def test_a_crawl_without_a_visit_for_too_long_is_ended(settings: Settings, admin
     with start(settings, site, GHOSTFLEET_HARVESTER__INACTIVITY_SECONDS="3") as harvester:
         ended = admin.ended(job)
         assert harvester.ended() == 0, harvester.said
-    assert (ended.status, ended.exit_code) == (JobStatus.DONE, 5)
+    assert ended.status is JobStatus.DONE
+    assert ended.exit_code in (5, 130), "a crawl that takes more than 10 s to end gets signals"
     assert ended.report is not None
     assert ended.report["cause"] == "inactivity"
 

@@ -28,6 +28,7 @@ from support.stores.redis_server import RedisServer
 from frontier.lease import Lease
 from frontier.queue import Frontier
 
+pytestmark = pytest.mark.timeout(400)
 QUEUE = "requests"
 REJECTED = "requests.rejected"
 PAGE = {"url": "http://example.org/page"}

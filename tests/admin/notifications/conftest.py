@@ -24,6 +24,7 @@ def settings(home: object, mail: MailReceiver) -> Settings:
             "notifications.sender": "ghostfleet@archive.example",
             "admin.public_url": "https://archive.example/",
             "notifications.webhook_allow_private": True,
+            "notifications.timeout_seconds": 60,  # a slow machine is no failure
         },
         environment={},
     )

@@ -39,6 +39,7 @@ def settings_of(port: int, **values: Any) -> NotificationSettings:
             "smtp_port": port,
             "smtp_security": "none",
             "sender": "g@archive.example",
+            "timeout_seconds": 60,
             **values,
         }
     )

@@ -227,7 +227,8 @@ from admin.notifications.sender import Sender
 from archive.settings.load import load
 settings = load({"home": sys.argv[2], "notifications.webhook_allow_private": True,
     "notifications.smtp_host": "127.0.0.1", "notifications.smtp_port": int(sys.argv[4]),
-    "notifications.smtp_security": "none", "notifications.sender": "ghostfleet@archive.example"}, environment={})
+    "notifications.smtp_security": "none", "notifications.sender": "ghostfleet@archive.example",
+    "notifications.timeout_seconds": 60}, environment={})
 sender = Sender(Database(sys.argv[1], lambda: int(sys.argv[3]), settings))
 sender.look()
 sender.wait()

@@ -18,7 +18,7 @@ from admin.notifications.webhook import DONE, DeliveryAttempt, post, signature
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
-def send(target: str, seconds: float = 20, *, allow_private: bool = True, body: bytes = b"{}") -> DeliveryAttempt:
+def send(target: str, seconds: float = 60, *, allow_private: bool = True, body: bytes = b"{}") -> DeliveryAttempt:
     return post(target, body, [SECRET], "msg_1", 1_800_000_000, seconds=seconds, allow_private=allow_private)
 
 
@@ -55,13 +55,10 @@ def test_webhooks_to_others_go_by_https(hook: WebhookReceiver) -> None:
     assert "by https" in delivery.error
 
 
-def test_a_name_is_resolved_once_and_the_connection_goes_there(
-    monkeypatch: pytest.MonkeyPatch, hook: WebhookReceiver
-) -> None:
+def test_a_name_is_resolved_once_and_the_connection_goes_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """The name resolves to a public address when it is judged, and to loopback afterwards (DNS rebinding)."""
     asked: list[str] = []
     connected: list[Any] = []
-    real = socket.socket.connect
 
     def resolve(host: Any, port: Any, *arguments: Any, **keywords: Any) -> list[Any]:
         asked.append(str(host))
@@ -70,15 +67,15 @@ def test_a_name_is_resolved_once_and_the_connection_goes_there(
 
     def connect(self: socket.socket, address: Any) -> None:
         connected.append(address)
-        real(self, address)
+        raise ConnectionRefusedError
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     monkeypatch.setattr("admin.notifications.webhook.is_public", lambda address: address == "192.0.2.1")
     monkeypatch.setattr(socket.socket, "connect", connect)
-    delivery = send(f"https://rebind.example:{hook.port}/", 1, allow_private=False)
+    delivery = send("https://rebind.example/", allow_private=False)
     assert not delivery.is_done
     assert asked.count("rebind.example") == 1
-    assert hook.received == []
+    assert {each[0] for each in connected} == {"192.0.2.1"}
 
 
 def test_a_server_with_one_private_address_among_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
 from sqlalchemy import select
 from support.admin.site_users import PASSWORD, actions, actor_of, add_person, person
+from support.web.openid_provider import running_provider
 
 from admin.models.database import Database
 from admin.models.errors import Forbidden, IllegalState, UseCaseError
@@ -54,8 +55,8 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         "realm_access": {"roles": ["reading-room", "web-archive"]},
     }
     people = [oidc_provider_mock.User(sub="4711", claims=claims)]
-    with oidc_provider_mock.run_server_in_thread(user_claims=people, require_nonce=True) as server:
-        yield f"http://localhost:{server.server_port}"
+    with running_provider(user_claims=people, require_nonce=True) as address:
+        yield address
 
 
 def visit(url: str, subject: str = "4711", **more: str) -> dict[str, str]:

@@ -53,9 +53,10 @@ def test_only_the_owner_renews_and_renewal_takes_no_free_lease(database: Databas
 
 
 def test_a_lease_ends_by_itself(database: Database) -> None:
-    ProcessLease(database, "work", 0.2, "one").hold()
-    two = ProcessLease(database, "work", 30, "two")
+    one, two = ProcessLease(database, "work", 30, "one"), ProcessLease(database, "work", 30, "two")
+    one.hold()
     assert not two.hold().is_ours
+    set_until(database, -29_800_000)
     until(lambda: two.hold().is_ours, what="the end of the lease")
 
 
@@ -88,8 +89,8 @@ def test_a_living_owner_is_not_replaced_when_the_clock_is_set_back(
     sqlite_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticks = count()
-    monkeypatch.setattr("admin.scheduler.lease.time", SimpleNamespace(monotonic=lambda: next(ticks) / 10))
-    one, two = ProcessLease(sqlite_database, "work", 0.5, "one"), ProcessLease(sqlite_database, "work", 0.5, "two")
+    monkeypatch.setattr("admin.scheduler.lease.time", SimpleNamespace(monotonic=lambda: next(ticks) * 12))
+    one, two = ProcessLease(sqlite_database, "work", 60, "one"), ProcessLease(sqlite_database, "work", 60, "two")
     one.hold()
     set_until(sqlite_database, HOUR)
     for _ in range(20):

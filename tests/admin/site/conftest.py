@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 from support.web.site_server import RunningSite, running_site
 
 from admin.harvests.dispatch.channels import install_stock as install_channels
@@ -18,6 +18,8 @@ from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
 from browsers.engines.chromium.executable import find_chromium
+
+expect.set_options(timeout=60_000)  # a slow machine is no failure
 
 
 @pytest.fixture

@@ -381,7 +381,7 @@ def _sent(address: str, request: bytes, server_ends: bool = False) -> bytes:
     The client ends its side when the answer begins; with `server_ends`, the server has to end the connection itself.
     """
     answer, is_ended = b"", False
-    with socket.create_connection(_place(address), timeout=30) as connection:
+    with socket.create_connection(_place(address), timeout=60) as connection:
         try:
             connection.sendall(request)
             while piece := connection.recv(65536):

@@ -123,6 +123,7 @@ def test_a_note_that_is_being_typed_outlives_the_session(
 
 
 @pytest.mark.browser
+@pytest.mark.timeout(300)
 def test_axe_finds_nothing_serious(number: int, curator: httpx.Client, open_context: object) -> None:
     made = send_form(curator, "/capture/start", collection="hand", screen="on")
     screen = made.headers["location"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import oidc_provider_mock
 import pytest
+from support.web.openid_provider import running_provider
 from support.web.site_pages import press, saved
 from support.web.site_server import PASSWORD, RunningSite, running_site, send_form
 
@@ -26,8 +27,8 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         oidc_provider_mock.User(sub="4711", claims={"preferred_username": "anna", "name": "Anna", "groups": ["web"]}),
         oidc_provider_mock.User(sub="1234", claims={"preferred_username": "bert", "groups": []}),
     ]
-    with oidc_provider_mock.run_server_in_thread(user_claims=people, require_nonce=True) as server:
-        yield f"http://localhost:{server.server_port}"
+    with running_provider(user_claims=people, require_nonce=True) as address:
+        yield address
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import oidc_provider_mock
 import pytest
 from sqlalchemy import select
 from support.origins.raw_origin import certificate_authority
 from support.processes.machine_needs import free_port, program
 from support.processes.waiting import until
+from support.web.openid_provider import running_provider
 from support.web.site_server import PASSWORD, RunningSite, running_site, send_form
 
 from admin.models.database import Database
@@ -91,14 +91,14 @@ class Front:
         AUTHORITY.configure_trust(trusting)
         trusting.check_hostname = False
         headers = {"Host": f"{NAME}:{self.tls}", **headers}
-        return httpx.Client(base_url=f"https://127.0.0.1:{self.tls}", verify=trusting, headers=headers, timeout=30)
+        return httpx.Client(base_url=f"https://127.0.0.1:{self.tls}", verify=trusting, headers=headers, timeout=60)
 
 
 @pytest.fixture
 def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
-    with oidc_provider_mock.run_server_in_thread(user_claims=[]) as server:
-        yield f"http://localhost:{server.server_port}"
+    with running_provider(user_claims=[]) as address:
+        yield address
 
 
 @pytest.fixture(params=["haproxy", "nginx"])

@@ -52,10 +52,10 @@ class Client:
         )
 
     def put(self, *items: pb.URLItem) -> list[tuple[str, int]]:
-        return [(ack.ID, ack.status) for ack in self.PutURLs(iter(items), timeout=20)]
+        return [(ack.ID, ack.status) for ack in self.PutURLs(iter(items), timeout=100)]
 
     def get(self, **asked: Any) -> list[str]:
-        return [found.url for found in self.GetURLs(pb.GetParams(**asked), timeout=20)]
+        return [found.url for found in self.GetURLs(pb.GetParams(**asked), timeout=100)]
 
     def close(self) -> None:
         self._channel.close()
@@ -167,9 +167,11 @@ def test_a_url_has_its_origin_and_depth(client: Client, frontier: Frontier) -> N
 def test_a_lease_lasts_as_long_as_the_client_asks_and_goes_back_then(
     client: Client, frontier: Frontier, bench: Bench
 ) -> None:
+    before = bench.now()
     assert client.get(key="a.example", delay_requestable=600) == ["http://a.example/"]
+    after = bench.now()
     (_, expiry), *_ = bench.client.zrange(bench.key("leases"), 0, -1, withscores=True)
-    assert 590_000 < expiry - bench.now() <= 600_000
+    assert before + 599_000 < expiry <= after + 600_000
 
     lease = frontier.outside.held_lease("http://a.example/", WORKERS)
     assert lease is not None
@@ -206,12 +208,14 @@ def test_another_service_takes_the_items_of_one_that_ended(
 
 def test_a_url_with_a_date_comes_back_then(client: Client, frontier: Frontier, bench: Bench) -> None:
     client.get(key="a.example")
+    before = bench.now()
     later = int(time.time()) + 3_600
     assert client.put(known("http://a.example/", later)) == [("http://a.example/", OK)]
+    after = bench.now()
 
     assert client.get(key="a.example") == []
     (_, due), *_ = bench.client.zrange(bench.key("retry"), 0, -1, withscores=True)
-    assert 3_590_000 < due - bench.now() <= 3_600_000
+    assert before + 3_598_000 < due <= after + 3_600_000
     bench.make_retries_due()
     assert "http://a.example/" in client.get()
 
@@ -318,10 +322,12 @@ def test_a_delay_rests_the_host_after_a_visit(client: Client, bench: Bench) -> N
     client.SetDelay(pb.QueueDelayParams(key="a.example", delay_requestable=40))
     client.SetDelay(pb.QueueDelayParams(delay_requestable=20))
     client.get()
+    before = bench.now()
     client.put(known("http://a.example/"), known("http://b.example/"))
+    after = bench.now()
 
-    assert 30_000 < bench.host("a.example")["d"] - bench.now() <= 40_000
-    assert 10_000 < bench.host("b.example")["d"] - bench.now() <= 20_000
+    assert before + 39_000 < bench.host("a.example")["d"] <= after + 40_000
+    assert before + 19_000 < bench.host("b.example")["d"] <= after + 20_000
 
 
 def test_a_deleted_queue_is_set_aside_and_can_be_taken_back(client: Client, frontier: Frontier) -> None:
@@ -462,6 +468,7 @@ def test_a_message_that_is_too_long_ends_the_call(client: Client) -> None:
     refused(grpc.StatusCode.RESOURCE_EXHAUSTED, lambda: client.put(discovered("http://a.example/" + "x" * 2_000_000)))
 
 
+@pytest.mark.timeout(300)
 def test_thousands_of_items_are_taken_in_one_call(client: Client, frontier: Frontier) -> None:
     acks = client.put(*(discovered(f"http://a.example/{number}", str(number)) for number in range(2_000)))
 

@@ -98,6 +98,7 @@ def test_a_viewer_that_fails_to_fetch_its_player_says_so_in_one_line(
     assert "npm is not installed" in line
 
 
+@pytest.mark.timeout(400)
 def test_the_package_of_npm_is_unpacked_whole(settings: Settings, tmp_path: Path) -> None:
     tarball = player_tarball(tmp_path)
     assert player.integrity(tarball.read_bytes()) == player.INTEGRITY

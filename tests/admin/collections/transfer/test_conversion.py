@@ -30,6 +30,7 @@ from support.proxy.running_proxy import RunningProxy
 from admin.collections.transfer import conversion, foreign_block
 from admin.collections.transfer.importing import Choices, ImportedFile, Importer, find
 from admin.collections.transfer.member_text import MAX_FOREIGN_HEADER
+from archive.file_lock import locked_folder
 from archive.settings.load import Settings
 from archive.warc import cdxj
 from archive.warc.reading.reader import records
@@ -324,7 +325,9 @@ def test_an_import_that_is_killed_while_it_converts_is_completed_by_the_next_one
         "--home",
         str(home),
     ]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT) as killed:
+    archive.mkdir(parents=True)
+    # An import that has converted the file waits for the lock of the folder, so that the file gets no name.
+    with locked_folder(archive), subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT) as killed:
         until(lambda: any(path.stat().st_size for path in archive.glob(".import-*-converted*")), what="a conversion")
         killed.kill()
     left = os.listdir(archive)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ from support.processes.ghostfleet_command import ROOT, Command
 from support.processes.waiting import until
 
 from admin.cli import ghostfleet
+from archive.settings.frontier import FrontierSettings
+from archive.url import host_of
+from frontier.private_redis.server import running_url
+from frontier.shards import frontier_of
 
 PAGES = 5
 JOB = "spring"
@@ -234,10 +239,11 @@ def test_new_bytes_of_the_log_reach_the_quota(home: Path, site: ChainSite, tmp_p
     with _crawl(home, site.url, "--profile", str(profile)) as crawl:
         _asked(site, "/1")
 
-        def told_of_bytes() -> bool:
-            return int(_status(home).get("urls", 0)) > 0
-
-        until(told_of_bytes, what="a line of crawl.log in the view", within=60)
+        url = running_url(home)
+        assert url is not None
+        with closing(frontier_of(url, _status(home)["name"], FrontierSettings())) as frontier:
+            host = host_of(site.url)
+            until(lambda: frontier.reports.reached_quota("host", host), what="the quota of the host", within=60)
         site.let_go("/1")
         crawl.ended()
     summary = crawl.line(event="summary")
