@@ -13,6 +13,14 @@ from support.proxy.running_proxy import RunningProxy
 from admin.demo.garden import GardenSite
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _patient_pings() -> Iterator[None]:
+    """A browser that answers late on a busy machine does not hang. No test has a browser that hangs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("browsers.engines.running_browser.STOP_SECONDS", 90.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def _fleet(_garden: GardenSite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     home: Path = tmp_path_factory.mktemp("fleet") / "home"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Any, cast
 
@@ -37,7 +36,7 @@ IN_FRAMES = {"<div id=piano-cookie_banner></div>": True, "<div id=onetrust-banne
 
 
 class _SlowFrame:
-    """A frame whose document answers each piece of code late, and whose rules ask for a thousand pieces at once."""
+    """A frame whose rules ask for a thousand pieces of code at once, and whose time ends with the first piece."""
 
     url = "http://a.example/"
     is_main = True
@@ -49,8 +48,7 @@ class _SlowFrame:
     async def evaluate(self, function: str, values: list[Any], world: World = World.ISOLATED) -> Any:
         if world is World.PAGE:
             self.asked += 1
-            while not self._clock.is_up:
-                await asyncio.sleep(0.01)
+            self._clock._end = 0.0
             return True
         if "splice" in function:
             return [["eval", "", None, str(number), "true", ""] for number in range(1_000)]
@@ -58,7 +56,7 @@ class _SlowFrame:
 
 
 async def test_no_code_of_the_rules_runs_when_the_time_is_over() -> None:
-    clock = Clock(0.5)
+    clock = Clock(600)
     frame = _SlowFrame(clock)
     assert await _agree(cast(Frame, frame), clock) is None
     assert frame.asked == 1

@@ -31,7 +31,6 @@ QUICK = {
     "frontier.min_delay_seconds": 0,
     "frontier.delay_factor": 0,
     "frontier.retry_seconds": 0,
-    "frontier.lease_seconds": 2,
     "browsers.sandbox": False,
     "browsers.behaviors": "",
     "browsers.page_records": "text",
@@ -196,7 +195,7 @@ def test_a_render_whose_worker_is_killed_is_done_once_more_and_the_others_once(
     frontier = opened(settings, redis_url, origin, rendering="asynchronous")
     with ThreadPoolExecutor(1) as threads:
         plain = threads.submit(work, settings, fleet, redis_url, tmp_path)
-        with victim(settings, fleet, redis_url):
+        with victim(quick(fleet, frontier__lease_seconds=2), fleet, redis_url):
             until(asked.is_set, what="the render to fetch the style sheet")
         never.set()
         rendered = work(settings, fleet, redis_url, tmp_path, renders=True)

@@ -503,7 +503,11 @@ def test_every_request_has_the_profiles_headers_and_secrets_are_not_recorded(
 
 
 @pytest.mark.browser
-def test_a_job_may_keep_the_caches_of_its_sites(fleet: Fleet, redis_url: str, origin: RawOrigin) -> None:
+def test_a_job_may_keep_the_caches_of_its_sites(
+    fleet: Fleet, redis_url: str, origin: RawOrigin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("browsers.ghosts.visit_place._CALM_SECONDS", 60.0)
+    monkeypatch.setattr("browsers.engines.chromium.devtools.kept_context._SETTLE_SECONDS", 60.0)
     part = "<link rel=stylesheet href=/style.css>"
     origin.script("/", page(f"{part}<a href=/one>one</a><a href=/two>two</a>"))
     for path in ("/one", "/two"):

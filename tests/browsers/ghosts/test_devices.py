@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Final
 
 import pytest
 from support.browsers.visits import Fleet, document, page
-from support.origins.raw_origin import RawOrigin
+from support.origins.raw_origin import RawOrigin, Wait
 
 from browsers.ghosts.ghost import Ghost
 from browsers.ghosts.page import second_device_of
@@ -26,8 +27,10 @@ WORKER: Final = (
     "onfetch = event => { if (event.request.url.includes('made')) event.respondWith(new Response('made')); };"
 )
 REGISTERS: Final = """<script>
-const show = async () => document.body.append(await (await fetch('/made.txt')).text());
-if (!('serviceWorker' in navigator)) document.body.append('without');
+fetch('/held');  // The page is not settled until it has shown something.
+const append = text => { document.body.append(text); fetch('/release'); };
+const show = async () => append(await (await fetch('/made.txt')).text());
+if (!('serviceWorker' in navigator)) append('without');
 else navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(async () => {
   if (!navigator.serviceWorker.controller) {
     await new Promise(done => {
@@ -88,11 +91,14 @@ def test_without_a_second_device_the_page_keeps_to_its_size(fleet: Fleet, origin
 def test_service_workers_run_or_not_or_answer_nothing(
     fleet: Fleet, origin: RawOrigin, choice: str, shown: str, asks_for_worker: bool
 ) -> None:
+    over = threading.Event()
     origin.script("/", page(REGISTERS))
+    origin.script("/held", Wait(over), document(b"", "text/plain"))
+    origin.answer("/release", lambda _: over.set() or [document(b"", "text/plain")])
     origin.script("/worker.js", document(WORKER.encode(), "text/javascript"))
     origin.script("/made.txt", document(b"sent", "text/plain"))
 
-    _, _, text = visited(fleet, origin.url("/"), service_workers=choice)
+    _, _, text = visited(fleet, origin.url("/"), service_workers=choice, settle_max_seconds=60)
 
     assert text.strip() == shown
     assert ("/worker.js" in {seen.path for seen in origin.visits}) is asks_for_worker

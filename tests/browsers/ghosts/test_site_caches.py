@@ -19,6 +19,7 @@ from support.origins.raw_origin import RawOrigin, Send, Wait
 from support.processes.waiting import until
 from support.proxy.running_proxy import RunningProxy
 
+from archive.settings.load import Settings
 from browsers.engines.chromium.browser import ChromiumEngine
 from browsers.engines.interface import BrowserWindow, NavigationFailed
 from browsers.ghosts.ghost import Ghost
@@ -55,6 +56,13 @@ const again = () => setTimeout(ask, 20);
 """
 
 
+@pytest.fixture(autouse=True)
+def _patient_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine, the ends of requests are told late. No context of these tests is closed for that."""
+    monkeypatch.setattr("browsers.ghosts.visit_place._CALM_SECONDS", 60.0)
+    monkeypatch.setattr("browsers.engines.chromium.devtools.kept_context._SETTLE_SECONDS", 60.0)
+
+
 @pytest.fixture(scope="module")
 def visitor(_fleet: Fleet) -> Iterator[Ghost]:
     """A ghost with kept caches, which several tests use. Each of them has a collection of its own."""
@@ -65,8 +73,13 @@ def visitor(_fleet: Fleet) -> Iterator[Ghost]:
 
 def ghost(fleet: Fleet, **settings: Any) -> Ghost:
     """A ghost with kept caches, which leaves as few records as it can."""
+    return Ghost(settings_of(fleet, **settings), [fleet.control], fleet.trusted)
+
+
+def settings_of(fleet: Fleet, **settings: Any) -> Settings:
+    """The settings of a ghost with kept caches."""
     values = {"sandbox": False, "cache": "site", "behaviors": "", "page_records": "text", **QUICK, **settings}
-    return Ghost(fleet.settings(**values), [fleet.control], fleet.trusted)
+    return fleet.settings(**values)
 
 
 def engine_of(visitor: Ghost) -> ChromiumEngine:
@@ -172,31 +185,43 @@ def test_tunnels_of_https_have_the_page_of_their_time(
 def test_requests_that_outlive_their_page_have_their_own_page_id(
     plain_fleet: Fleet, origin: RawOrigin, visitor: Ghost, pages: int
 ) -> None:
-    """Workers that never rest, a service worker, a beacon and fetches that are sent when the page ends."""
+    """Workers that never rest, a service worker, a beacon and fetches that are sent when the page ends.
+
+    Each page loads until its three workers have sent requests.
+    """
+    names = [f"p{number}" for number in range(pages)]
+    ticking = {name: set[str]() for name in names}
+    all_tick = {name: threading.Event() for name in names}
+
+    def answer(told: bytes) -> tuple[Send]:
+        if told.startswith(b"GET /service.js"):
+            return (document(SERVICE.encode(), "text/javascript"),)
+        query = parse_qs(urlsplit(told.split(b" ")[1].decode()).query)
+        for kind in query.get("by", ()):
+            (name,) = query["from"]
+            ticking[name].add(kind)
+            if len(ticking[name]) == 3:
+                all_tick[name].set()
+        return (document(b"x", "text/plain", headers=NEVER),)
+
     for kind in ("worker", "shared"):
         script = WORKER.replace("KIND", kind).encode()
         origin.script(f"/{kind}.js", document(script, "text/javascript", headers=FRESH))
-    origin.otherwise(
-        lambda told: (
-            document(SERVICE.encode(), "text/javascript")
-            if told.startswith(b"GET /service.js")
-            else document(b"x", "text/plain", headers=NEVER),
-        )
-    )
-    paths = [f"/p{number}" for number in range(pages)]
-    for path in paths:
-        origin.script(path, page(RESTLESS, headers=FRESH))
-    orders = of_one_job(plain_fleet, origin, *paths)
+    origin.otherwise(answer)
+    for name in names:
+        origin.script(f"/{name}", page(f"{RESTLESS}<img src=/held/{name}>", headers=FRESH))
+        origin.script(f"/held/{name}", Wait(all_tick[name]), document(b"x", "image/png", headers=NEVER))
+    orders = of_one_job(plain_fleet, origin, *(f"/{name}" for name in names))
 
     for order in orders:
         visitor.visit(order)
 
-    names = {info["pageid"]: info["url"].rpartition("/")[2] for info in infos(plain_fleet, orders[0])}
+    visited = {info["pageid"]: info["url"].rpartition("/")[2] for info in infos(plain_fleet, orders[0])}
     kinds = set()
     for record in plain_fleet.proxy.records(orders[0].collection).kinds("response", "revisit"):
         query = parse_qs(urlsplit(record.url).query)
         if "from" in query:
-            assert [names[record.field("WARC-Page-ID") or ""]] == query["from"], record.url
+            assert [visited[record.field("WARC-Page-ID") or ""]] == query["from"], record.url
             kinds.add((urlsplit(record.url).path, *query.get("by", ())))
     assert kinds == {
         *(("/beacon",), ("/late",), ("/service.js",)),
@@ -215,6 +240,7 @@ def test_a_request_that_does_not_end_with_its_page_costs_the_cache(plain_fleet: 
     try:
         visits = [visitor.visit(orders[0])]
         waiting = [len(visitor._places.caches)]
+        visitor._settings = settings_of(plain_fleet, close_seconds=60)
         visits.append(visitor.visit(orders[1]))
         waiting.append(len(visitor._places.caches))
     finally:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 import zlib
+from pathlib import Path
+from typing import Any
 
 import pytest
 from pypdf import PdfReader, PdfWriter
@@ -16,6 +19,7 @@ from pypdf.generic import (
     NumberObject,
     TextStringObject,
 )
+from support.processes.waiting import until
 
 from browsers.links import pdf
 from browsers.links.documents import Links, links_of, may_have_links
@@ -166,13 +170,23 @@ def test_a_hostile_file_ends_and_gives_what_its_bytes_show(name: str, monkeypatc
     assert found(data) == ["https://site.test/a"]
 
 
-def test_a_reader_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
-    from pathlib import Path
+def test_a_reader_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    slow, told = tmp_path / "slow.py", tmp_path / "told"
+    slow.write_text(
+        f"print('\"https://site.test/first\"', flush=True)\nopen({str(told)!r}, 'w').close()\nwhile True: pass\n"
+    )
 
-    slow = Path(str(tmp_path)) / "slow.py"
-    slow.write_text("import sys\nprint('\"https://site.test/first\"', flush=True)\nwhile True: pass\n")
+    class SlowReader(subprocess.Popen[bytes]):
+        """Its time begins when it has told an address."""
+
+        def communicate(self, input: bytes | None = None, timeout: float | None = None) -> Any:
+            if timeout is not None:
+                until(told.exists, what="the first address")
+            return super().communicate(input, timeout)
+
     monkeypatch.setattr(pdf, "_CHILD", slow)
     monkeypatch.setattr(pdf, "SECONDS", 1)
+    monkeypatch.setattr(pdf.subprocess, "Popen", SlowReader)
 
     result = links_of(URL, 200, PDF, b"%PDF-1.4 /URI")
 
