@@ -184,9 +184,9 @@ if (HOSTS.tries_webrtc) {
   await Promise.allSettled(attempts);
   // Last, the player's worker goes, and a document without its policies is looked for.
   attempts.length = 0;
+  const registered = await player.navigator.serviceWorker?.getRegistrations(); // the proxy's replay has no worker
+  report.workers = registered?.map((each) => each.scope).join(" ");
   attempt("without the worker", async () => {
-    const registered = await player.navigator.serviceWorker.getRegistrations();
-    report.workers = registered.map((each) => each.scope).join(" ");
     for (const each of registered) await each.unregister();
     const played = `${root}/replay/w/${HOSTS.collection}/2026mp_/${HOSTS.site}/escape`;
     const found = await Promise.all([archived(`${HOSTS.site}/escape`), played].map(async (place) => {

@@ -69,10 +69,15 @@ def view(database: Database, number: int = 1) -> CaptureSessionView:
 
 def visit(page: Page, url: str, database: Database, number: int = 1) -> str:
     """Open a page, and wait until the session shows it as kept; return its URL."""
-    before = view(database, number).pages
     page.goto(url)
-    until(lambda: view(database, number).pages > before, what=f"{url} among the pages", within=90)
+    until(lambda: url in pages_of(database, number), what=f"{url} among the pages", within=90)
     return url
+
+
+def pages_of(database: Database, number: int) -> list[str]:
+    """The URLs of the pages that the session shows."""
+    with database.reading(COMMAND_LINE) as transaction:
+        return sessions.page_urls(transaction, number)
 
 
 def kept(home: Path) -> set[str]:

@@ -163,7 +163,11 @@ def _crawl(
                 if crawl.poll() is not None:
                     break
                 if settings is None:
-                    until(lambda: not _is_at_risk(home) or crawl.poll() is not None, what="pages that lost a worker")
+                    until(
+                        lambda: not _is_at_risk(home) or crawl.poll() is not None,
+                        what="pages that lost a worker",
+                        within=90,
+                    )
                 if victim == SERVER and kill_server is not None:
                     kill_server(home.parent / "said")
                     done.append(Kill(victim, _requests(visits)))

@@ -71,8 +71,10 @@ def end_of(log: Path) -> bytes:
 
 
 def is_ours(process: psutil.Process) -> bool:
-    """Return whether the process is neither the browser nor Redis."""
-    return "python" in process.name() or "ghostfleet" in process.name()
+    """Return whether the process goes on, and is neither the browser nor Redis."""
+    with suppress(psutil.NoSuchProcess):
+        return "python" in process.name() or "ghostfleet" in process.name()
+    return False
 
 
 def command_peak(home: Path, *arguments: str, is_forked: bool) -> int:

@@ -55,6 +55,7 @@ def test_hostile_documents_do_not_keep_a_crawl_from_an_honest_site(
     assert {f"{path}-last" for path in (*bodies, "/style")} <= asked
 
 
+@pytest.mark.timeout(300)
 def test_a_page_that_kills_its_worker_twice_is_set_aside(garden: GardenSite, home: Path, origin: RawOrigin) -> None:
     redis_server()
     crawls: list[int] = []

@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import psutil
 import pytest
 import trustme
+from support.archive.awaited_index import await_index
 from support.archive.secret_search import files_with
 from support.browsers.recorded_window import ended, recording, steered
 from support.origins.login_site import PASSWORD, USER, LoginSite
@@ -42,6 +43,7 @@ def test_a_login_is_recorded_in_a_window_and_resumed(home: Path) -> None:
                 page.fill("#password", PASSWORD)
                 page.click("#send")
                 page.get_by_role("heading", name="Inside").wait_for()
+                await_index(home, site.url("/inside"))
                 browser.new_browser_cdp_session().send("Browser.close")
             last = ended(process)
         assert PASSWORD.encode() in site.bodies[0] or b"gehe1m" in site.bodies[0], "the site gets the password"
@@ -63,6 +65,7 @@ def test_a_login_is_recorded_in_a_window_and_resumed(home: Path) -> None:
                     what="the page of the second window",
                 )
                 opened.get_by_role("heading", name="Second").wait_for()  # the login of the first window goes on
+                await_index(home, site.url("/second"))
             process.send_signal(signal.SIGINT)
             last = ended(process)
         assert "Second page" in [each["title"] for each in last["listed_pages"]]
@@ -105,7 +108,8 @@ def test_a_killed_command_leaves_nothing_running_and_its_session_can_go_on(home:
             process.kill()
             process.wait()
             pids = [ready["browser_pid"]]
-            os.killpg(pids[0], signal.SIGKILL)  # a person closes the window
+            with suppress(ProcessLookupError):  # it has ended by itself
+                os.killpg(pids[0], signal.SIGKILL)  # a person closes the window
         with recording(home, site.url("/"), "--resume", str(ready["session"])) as (process, _, address):
             with steered(address) as (_, page):
                 page.locator("#user").wait_for()

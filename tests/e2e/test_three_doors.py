@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
-from sqlalchemy import select
+from support.archive.awaited_index import await_index
 from support.archive.secret_search import files_with
 from support.browsers.recorded_window import ended, recording, steered
 from support.browsers.running_viewer import running_viewer
@@ -26,6 +26,7 @@ from support.processes.waiting import until
 from support.web.site_server import running_site, send_form
 
 from admin.capture_sessions import sessions
+from admin.capture_sessions.page_facts import PICTURE_URN
 from admin.capture_sessions.process import CaptureProcess
 from admin.capture_sessions.sessions import CaptureAccess, NewCaptureSession
 from admin.models.capture_tables import CaptureState
@@ -36,7 +37,6 @@ from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import load
 from bench.process import our_command, source_environment
 from browsers.engines.chromium.executable import find_chromium
-from dedupdb.captures.schema import CAPTURES, open_engine, reading
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 SECONDS = 60_000
@@ -56,7 +56,7 @@ def by_window(home: Path, site: LoginSite) -> int:
     with recording(home, site.url("/")) as (process, ready, address):
         with steered(address) as (browser, page):
             log_in(page)
-            await_index(home, site.url("/inside"))
+            await_picture(home, site.url("/inside"))
             browser.new_browser_cdp_session().send("Browser.close")
         ended(process)
     return int(ready["session"])
@@ -121,22 +121,15 @@ def by_screen(home: Path, site: LoginSite) -> int:
             page.keyboard.type(PASSWORD)
             page.keyboard.press("Enter")
             expect(tab).to_have_text("Inside")
+            await_picture(home, site.url("/inside"))
             browser.close()
         end(database, number)
-        await_index(home, site.url("/inside"))
     return number
 
 
-def await_index(home: Path, url: str) -> None:
-    """Wait until the index has the page: a process that is asked to end does not wait for the index for long."""
-    engine = open_engine(load({"home": str(home)}, environment={}).database_url)
-
-    def is_there() -> bool:
-        with reading(engine) as connection:
-            return connection.scalar(select(CAPTURES.c.id).where(CAPTURES.c.url == url).limit(1)) is not None
-
-    until(is_there, what=f"{url} in the index", within=90)
-    engine.dispose()
+def await_picture(home: Path, url: str) -> None:
+    """Wait until the page has a picture: the viewer lists pages with one, and all documents only without any."""
+    await_index(home, f"{PICTURE_URN}{url}")
 
 
 @contextmanager

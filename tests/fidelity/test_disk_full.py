@@ -17,6 +17,8 @@ from support.stores.few_files import room_for_few_files
 
 ADDRESS = "127.0.1.27"
 SIZE = 24_000_000
+CLOSES_LATE = {"archive.warc_idle_seconds": 5}
+"""A file that is not written to stays open for long enough to use the disk up meanwhile."""
 
 
 @pytest.fixture
@@ -77,7 +79,7 @@ def test_a_file_that_can_not_be_closed_stops_acceptance_until_it_is_closed(tmp_p
     """T15: `/status` said that work is accepted while each request got a 503, and the file stayed `.open`."""
     with (
         room_for_few_files(tmp_path / "home" / "collections" / "default") as few,
-        RunningProxy(tmp_path / "home", {"archive.warc_idle_seconds": 0.5}) as proxy,
+        RunningProxy(tmp_path / "home", CLOSES_LATE) as proxy,
     ):
         few.use_up()
         assert not _taken(proxy, origin.url("/lost/1"))
@@ -102,7 +104,7 @@ def test_a_file_that_can_not_be_closed_stops_acceptance_until_it_is_closed(tmp_p
 def test_a_file_that_is_left_open_at_the_end_is_told_by_the_exit_code(tmp_path: Path, origin: RawOrigin) -> None:
     """T15: the exit code was 0."""
     with room_for_few_files(tmp_path / "home" / "collections" / "default") as few:
-        proxy = RunningProxy(tmp_path / "home", {"archive.warc_idle_seconds": 0.5}).start()
+        proxy = RunningProxy(tmp_path / "home", CLOSES_LATE).start()
         assert _taken(proxy, origin.url("/kept/1"))
         few.use_up()
         until(lambda: not proxy.status()["accepting"], what="the closing to fail")

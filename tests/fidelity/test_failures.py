@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -24,7 +24,7 @@ from support.proxy.running_proxy import ROUTES, Route, RunningProxy, crawl_sessi
 
 ADDRESS = "127.0.1.29"
 NEVER = threading.Event()
-SETTINGS = {"proxy.connect_seconds": 2, "proxy.first_byte_seconds": 2, "proxy.idle_seconds": 5}
+IMPATIENT = {"proxy.connect_seconds": 2, "proxy.first_byte_seconds": 2, "proxy.idle_seconds": 5}
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with (
         RawOrigin(ADDRESS) as plain,
         RawOrigin(ADDRESS, tls=server_tls(authority, ADDRESS)) as secure,
-        RunningProxy(folder / "home", {**SETTINGS, "proxy.upstream_ca": folder / "ca.pem"}) as proxy,
+        RunningProxy(folder / "home", {"proxy.upstream_ca": folder / "ca.pem"}) as proxy,
     ):
         for origin in (plain, secure):
             origin.script("/empty", Close())
@@ -55,10 +55,18 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         NEVER.set()
 
 
+@pytest.fixture(scope="module")
+def impatient(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """The same origins, and a proxy that gives them up early: for tests in which nothing else is to happen."""
+    folder = tmp_path_factory.mktemp("impatient")
+    settings = {**IMPATIENT, "proxy.upstream_ca": stage.folder / "ca.pem"}
+    with RunningProxy(folder / "home", settings) as proxy:
+        yield replace(stage, proxy=proxy, folder=folder)
+
+
 CASES = [
     ("/empty", 502, {-404, -3}),
     ("/lost", 502, {-3}),
-    ("/silent", 504, {-4}),
     ("/garbage", 502, {-3}),
     ("/too-large", 502, {-3}),
 ]
@@ -70,6 +78,14 @@ def test_a_failing_origin(stage: Stage, path: str, status: int, codes: set[int],
     origin = stage.plain if route == "plain" else stage.secure
 
     _fails(stage, origin.url(path), status, codes, route)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_an_origin_that_says_nothing(impatient: Stage, route: Route) -> None:
+    """An origin that is slow to speak TLS is given up, too: -2."""
+    origin = impatient.plain if route == "plain" else impatient.secure
+
+    _fails(impatient, origin.url("/silent"), 504, {-4, -2}, route)
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -94,7 +110,7 @@ def test_tls_with_somebody_who_speaks_none(stage: Stage, route: Route) -> None:
         _fails(stage, f"https://{origin.authority}/", 502, {-2, -3}, route)
 
 
-def test_nobody_accepts(stage: Stage) -> None:
+def test_nobody_accepts(impatient: Stage) -> None:
     """A connection that is neither accepted nor refused: its queue is full."""
     import socket
 
@@ -107,7 +123,7 @@ def test_nobody_accepts(stage: Stage) -> None:
             filler.setblocking(False)
             filler.connect_ex(("127.0.1.32", port))
 
-        _fails(stage, f"http://127.0.1.32:{port}/", 504, {-2, -4}, "plain")
+        _fails(impatient, f"http://127.0.1.32:{port}/", 504, {-2, -4}, "plain")
 
         for filler in fillers:
             filler.close()
@@ -124,7 +140,7 @@ def test_a_head_that_drips_for_ever(tmp_path: Path) -> None:
     """One byte in a while keeps every read going: only a deadline for the whole exchange ends it."""
     with (
         RawOrigin("127.0.1.34") as origin,
-        RunningProxy(tmp_path / "home", {**SETTINGS, "proxy.total_seconds": 3}) as proxy,
+        RunningProxy(tmp_path / "home", {**IMPATIENT, "proxy.total_seconds": 3}) as proxy,
     ):
         origin.script("/drip", Drip(b"HTTP/1.1 200 OK\r\n" + b"X-Moss: " + b"m" * 1000, 0.2))
 

@@ -8,6 +8,7 @@ import signal
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -98,8 +99,12 @@ def _check_index(proxy: RunningProxy, origin: RawOrigin, acknowledged: list[str]
 
 
 def _recording(proxy: RunningProxy) -> list[int]:
-    titles = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in proxy.pids()}
-    return [pid for pid, title in titles.items() if b"proxy-" in title]
+    found = []
+    for pid in proxy.pids():
+        with suppress(OSError):  # it has ended
+            if b"proxy-" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
 
 
 def _answers(proxy: RunningProxy) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.archive.exchanges import DATE, HTML, digests, exchange, keep, response
+from support.processes.machine_needs import free_port
 from support.proxy.running_proxy import RunningProxy
 
 from archive.capture import Original
@@ -16,7 +17,7 @@ from archive.settings.load import Settings
 from archive.warc.writing.writer import WarcWriter
 from bench.peers import KINDS
 from bench.peers.peer import PeerUnavailable, wait_for_port
-from bench.process import free_port, stop
+from bench.process import stop
 from dedupdb.captures.capture_index import Captures
 from dedupdb.index.sidecars import Sidecars
 

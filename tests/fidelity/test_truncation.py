@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from support.origins.odd_responses import OK, chunked, page
@@ -48,6 +49,7 @@ class Stage:
     proxy: RunningProxy
     plain: RawOrigin
     secure: RawOrigin
+    authority: Path
 
     def origin(self, route: Route) -> RawOrigin:
         return self.plain if route == "plain" else self.secure
@@ -58,14 +60,23 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("cut")
     authority = certificate_authority()
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
-    settings = {"proxy.upstream_ca": folder / "ca.pem", "proxy.idle_seconds": 2, "proxy.max_body_bytes": 2_000_000}
+    settings = {"proxy.upstream_ca": folder / "ca.pem", "proxy.max_body_bytes": 2_000_000}
     with (
         RawOrigin(ADDRESS) as plain,
         RawOrigin(ADDRESS, tls=server_tls(authority, ADDRESS)) as secure,
         RunningProxy(folder / "home", settings) as proxy,
     ):
-        yield Stage(proxy, plain, secure)
+        yield Stage(proxy, plain, secure, folder / "ca.pem")
         FOREVER.set()
+
+
+@pytest.fixture(scope="module")
+def impatient(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """The same origins, and a proxy that soon takes silence for the end."""
+    folder = tmp_path_factory.mktemp("impatient")
+    settings = {"proxy.upstream_ca": stage.authority, "proxy.idle_seconds": 2}
+    with RunningProxy(folder / "home", settings) as proxy:
+        yield replace(stage, proxy=proxy)
 
 
 @pytest.mark.parametrize(("name", "route"), CASES)
@@ -102,14 +113,14 @@ def test_a_reset_keeps_what_had_come(stage: Stage, route: Route) -> None:
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_silence_within_a_body_ends_it(stage: Stage, route: Route) -> None:
-    origin, path = stage.origin(route), f"/silence/{route}"
+def test_silence_within_a_body_ends_it(impatient: Stage, route: Route) -> None:
+    origin, path = impatient.origin(route), f"/silence/{route}"
     origin.script(path, Send(SHORT + page(path.encode())), Wait(FOREVER))
 
-    reply = stage.proxy.get(origin.url(path), route=route)
+    reply = impatient.proxy.get(origin.url(path), route=route)
 
     assert not reply.whole
-    record = stage.proxy.awaited(origin.url(path), "response")
+    record = impatient.proxy.awaited(origin.url(path), "response")
     assert record.field("WARC-Truncated") == "time"
     assert record.block == origin.sent(path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -97,17 +98,18 @@ def test_http_0_9_is_shown_where_browsers_show_it(stage: tuple[RunningProxy, Raw
     """On the default port only: on others, bytes without a head may come from anything that listens."""
     proxy, _, _ = stage
     body = page(b"old", 3000)
+    place = f"127.2.{os.getpid() // 250 % 250}.{os.getpid() % 250 + 1}"  # another suite may run beside this one
     try:
-        origin = RawOrigin("127.0.1.73", port=80)
+        origin = RawOrigin(place, port=80)
     except PermissionError:
         pytest.skip("port 80 may not be bound here")
     with origin:
         origin.script("/old", Send(body[:1000]), Send(body[1000:]), Close())
 
-        reply = proxy.get("http://127.0.1.73/old")
+        reply = proxy.get(f"http://{place}/old")
 
         assert (reply.status, reply.body, reply.whole) == (200, body, True)
-        (record,) = proxy.records().of("http://127.0.1.73/old", "resource")
+        (record,) = proxy.records().of(f"http://{place}/old", "resource")
         assert record.block == body
         assert record.field("Content-Type") == "text/html"
         assert record.field("WARC-Protocol") == "http/0.9"
