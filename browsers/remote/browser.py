@@ -46,6 +46,8 @@ log = logging.getLogger(__name__)
 _START_SECONDS: Final = 120.0
 _STOP_SECONDS: Final = 10.0
 _STEP_SECONDS: Final = 20.0
+_COPY_SECONDS: Final = 5.0
+"""Longest wait for the selected text. A page that hangs has none."""
 MOST_TABS: Final = 20
 _MOST_DOWNLOAD: Final = 90_000_000
 _MOST_FILES: Final = 20
@@ -126,6 +128,8 @@ class RemoteBrowser:
         self._inputs: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue(_MOST_INPUTS)
         self._shown = asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._last_input: asyncio.Task[Any] | None = None
+        """The last key, click or text that was sent to a page. It ends when the page has taken it."""
         self._autopilot: Autopilot | None = None
         self._autopilot_run: asyncio.Task[Any] | None = None
         self.is_over = False
@@ -363,9 +367,9 @@ class RemoteBrowser:
             case "key":
                 event = messages.key_event(sent)
                 if event is not None:
-                    self._send(tab, "Input.dispatchKeyEvent", event)
                     if messages.is_copy(event):
-                        self._do(self._copy(tab))
+                        await self._copy(tab)
+                    self._send(tab, "Input.dispatchKeyEvent", event)
             case "text":
                 self._send(tab, "Input.insertText", {"text": messages.text(sent.get("text"))})
             case "compose":
@@ -420,8 +424,15 @@ class RemoteBrowser:
         self._send(tab, "Input.dispatchMouseEvent", event)
 
     async def _copy(self, tab: _Tab) -> None:
-        with suppress(Error):
-            selected = await tab.page.evaluate(SELECTED)
+        """Tell the person's browser the selected text, before the page gets the key, since a cut removes the text.
+
+        The inputs before the key, such as a choice of the whole text, have reached the page then.
+        """
+        with suppress(Error, TimeoutError):
+            async with asyncio.timeout(_COPY_SECONDS):
+                if self._last_input is not None:
+                    await asyncio.wait({self._last_input})
+                selected = await tab.page.evaluate(SELECTED)
             self._tell(ScreenMessage.of_json({"t": "clip", "text": messages.text(selected)}))
 
     async def _go(self, tab: _Tab, sent: Mapping[str, Any]) -> None:
@@ -620,7 +631,9 @@ class RemoteBrowser:
         """Send a command without waiting for its answer."""
         if method == "Fetch.continueRequest":
             params = {"requestId": params["requestId"]}
-        self._do(tab.devtools.send(method, dict(params)))
+        sent = self._do(tab.devtools.send(method, dict(params)))
+        if method.startswith("Input."):
+            self._last_input = sent
 
     def _do[T](self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T | None]:
         """Do the work beside all else. Errors of a page that has gone are left out."""

@@ -272,6 +272,12 @@ class Person:
             raise AssertionError(f"{error}; the page told {self._tried.last(name)!r}") from None
 
 
+def clipboard(page: Page) -> str:
+    """The text of the clipboard of the person's browser."""
+    text: str = page.evaluate("() => navigator.clipboard.readText()")
+    return text
+
+
 def opened(
     chromium: Browser, admin: SharedSite, tried: TriedSite, role: Role = Role.CURATOR, script: str = ""
 ) -> tuple[Person, int]:
@@ -329,9 +335,14 @@ def test_a_person_steers_the_browser(
     person.told("text", "Hof 7, Üéあ😀@ß€¥")
     page.keyboard.press("Control+a")
     page.keyboard.press("Control+c")
-    until(lambda: page.evaluate("() => navigator.clipboard.readText()") == "Hof 7, Üéあ😀@ß€¥", what="the copied text")
+    until(lambda: clipboard(page) == "Hof 7, Üéあ😀@ß€¥", what="the copied text")
     page.keyboard.press("Delete")
     person.told("text", "")
+    page.keyboard.type("cut")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+x")
+    person.told("text", "")
+    until(lambda: clipboard(page) == "cut", what="the cut text")
     page.evaluate("() => navigator.clipboard.writeText('pasted: ä')")
     page.keyboard.press("Control+v")
     person.told("text", "pasted: ä")
