@@ -191,7 +191,7 @@ def test_progress_tells_how_long_a_host_rests_and_after_what(bench: Bench, lease
     (wait,) = frontier.reports.progress().waits
     assert (wait.what, wait.kind, wait.code) == ("nosuch.example", WaitKind.RETRY, -6)
     assert 0 < wait.seconds <= 600
-    frontier.controls.block_host("nosuch.example", 600)
+    frontier.controls.block_host("nosuch.example", 3_600)
     assert frontier.reports.progress().waits[0].kind is WaitKind.BLOCKED
 
 
