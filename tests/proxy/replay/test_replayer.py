@@ -27,7 +27,7 @@ FILM = random.Random(5).randbytes(3_000_000)
 
 @dataclass(frozen=True)
 class Stage:
-    """What was recorded, in a collection of its own, and a session that replays it."""
+    """A stage has recorded pages in a collection of its own, and a session that replays them."""
 
     proxy: ProxyProcess
     origin: RawOrigin

@@ -257,7 +257,7 @@ def crawl_session(proxy: RunningProxy, log_dir: Path, collection: str = "default
 
 
 def is_draining(proxy: RunningProxy) -> bool:
-    """Whether new connections are refused."""
+    """Return whether the proxy refuses new connections."""
     try:
         socket.create_connection(proxy.address, 5).close()
     except (ConnectionRefusedError, ConnectionResetError):  # or it stood in the queue as the port was closed

@@ -59,14 +59,14 @@ def swept_folders() -> set[Path]:
 
 
 def command_line(process: psutil.Process) -> str:
-    """The command line of a process; empty when the process has ended."""
+    """Return the command line of a process; an empty text when the process has ended."""
     with suppress(psutil.Error):
         return " ".join(process.cmdline())
     return ""
 
 
 def is_at_work(process: psutil.Process) -> bool:
-    """Whether a process runs. It may end between two questions."""
+    """Return whether a process runs. The process may end between two questions."""
     with suppress(psutil.Error):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     return False
