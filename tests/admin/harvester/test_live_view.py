@@ -124,16 +124,22 @@ def test_a_running_job_shows_hosts_log_and_rates_and_its_commands_arrive(
     with start(settings, site) as harvester:
         admin.await_status(job, JobStatus.STARTED)
         until(lambda: "/2" in site.asked, what="the third page", within=100)
+        figures = {"new_bytes", "urls_per_second", "bytes_per_second", "limits", "queued"}
 
         def shown() -> bool:
+            """Return whether the newest sample is whole. The first sample of a job can have no rates."""
             with admin.database.reading(COMMAND_LINE) as transaction:
                 samples = job_samples(transaction, job)
-                return bool(samples and samples[-1].hosts and _log(admin, job, "/1").found)
+            return bool(
+                samples
+                and samples[-1].hosts
+                and figures <= samples[-1].progress.keys()
+                and _log(admin, job, "/1").found
+            )
 
-        until(shown, what="hosts and log of the running job")
+        until(shown, what="hosts, log and rates of the running job")
         with admin.database.reading(COMMAND_LINE) as transaction:
             newest = job_samples(transaction, job)[-1]
-        assert {"new_bytes", "urls_per_second", "bytes_per_second", "limits", "queued"} <= newest.progress.keys()
         assert [row["host"] for row in newest.hosts] == ["www.example.org"]
         assert newest.hosts[0]["why"]
         assert _log(admin, job, r"no\.such\.host").found == 0
