@@ -98,8 +98,7 @@ class BrowserProcess:
         """Kill what is left of the process group, and wait for the process."""
         if self._is_reaped:
             return
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
+        self._kill_group()
         give_up = time.monotonic() + _END_SECONDS
         while not self._reap() and time.monotonic() < give_up:
             await asyncio.sleep(_END_TICK)
@@ -109,8 +108,15 @@ class BrowserProcess:
             pid, self._status = os.waitpid(self.pid, os.WNOHANG)
         except ChildProcessError:
             pid = self.pid
-        self._is_reaped = pid != 0
+        if pid:
+            self._is_reaped = True
+            # A browser that was killed leaves processes, which may write into its folder after its removal.
+            self._kill_group()
         return self._is_reaped
+
+    def _kill_group(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
 
 
 def new_folder() -> Path:

@@ -23,6 +23,7 @@ from support.browsers.visits import CUT_SHORT, Fleet, document, page, redirect, 
 from support.browsers.watched_garden import WatchedGarden
 from support.origins.raw_origin import Close, Drip, RawOrigin, Send, Wait
 from support.origins.routed_site import Asked, Routed, RoutedSite
+from support.processes.ends import is_at_work
 from support.processes.waiting import until
 from support.proxy.running_proxy import RunningProxy
 
@@ -783,14 +784,7 @@ def _asked(origin: RawOrigin, path: str) -> int:
 
 def _running() -> set[psutil.Process]:
     """Children that are at work; whether a dead one was waited for is the parent's matter."""
-    found = set()
-    for process in psutil.Process().children(recursive=True):
-        try:
-            if process.status() != psutil.STATUS_ZOMBIE:
-                found.add(process)
-        except psutil.Error:
-            continue
-    return found
+    return {process for process in psutil.Process().children(recursive=True) if is_at_work(process)}
 
 
 def _folders() -> set[Path]:

@@ -18,6 +18,7 @@ import psutil
 import pytest
 from support.browsers.visits import Fleet, page
 from support.origins.raw_origin import RawOrigin, Wait
+from support.processes.ends import is_at_work
 from support.processes.waiting import until
 
 from archive.settings.load import load
@@ -63,13 +64,6 @@ def command_line(process: psutil.Process) -> str:
     with suppress(psutil.Error):
         return " ".join(process.cmdline())
     return ""
-
-
-def is_at_work(process: psutil.Process) -> bool:
-    """Return whether a process runs. The process may end between two questions."""
-    with suppress(psutil.Error):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    return False
 
 
 def test_a_browser_that_is_too_old_is_named_with_its_version(fleet: Fleet, tmp_path: Path) -> None:
@@ -160,19 +154,21 @@ def test_a_page_whose_browser_ended_after_the_crash_of_another_page_is_not_the_r
     assert (fallen.value.may_be_the_page, fallen.value.trouble) == (False, None)
 
 
-async def test_a_browser_that_is_lost_between_visits_leaves_no_folder(fleet: Fleet) -> None:
+async def test_a_browser_that_is_lost_between_visits_leaves_no_folder_and_no_process(fleet: Fleet) -> None:
     before, settings = folders(os.getpid()), fleet.settings(sandbox=False).browsers
     pool = EnginePool(engine_start(settings, fleet.trusted, ["127.0.0.1"], Device()), visits_per_engine=9)
     async with pool.lend() as first:
-        left = folders(os.getpid()) - before
+        left, family = folders(os.getpid()) - before, psutil.Process(first.pid).children(recursive=True)
     os.kill(first.pid, signal.SIGKILL)
     await first.lost.wait()
     async with pool.lend() as second:
         assert second is not first
         until(lambda: not left & swept_folders(), what="the end of the first browser's folder")
+        until(lambda: not any(map(is_at_work, family)), what="the ends of the first browser's processes")
     await pool.close()
 
     assert left
+    assert family
     until(lambda: swept_folders() <= before, what="the end of the second browser's folder")
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import psutil
+from support.processes.ends import is_at_work
 from support.processes.waiting import until
 
 _WORKER = """
@@ -18,14 +19,6 @@ sys.stdin.read()
 """
 
 
-def runs(pid: int) -> bool:
-    """Whether the process has not ended."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 def test_the_browser_ends_with_a_worker_that_is_killed(tmp_path: Path) -> None:
     program = tmp_path / "firefox"
     program.write_text("#!/bin/sh\nexec sleep 600\n")
@@ -33,8 +26,8 @@ def test_the_browser_ends_with_a_worker_that_is_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _WORKER, str(program), str(tmp_path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout is not None
-        browser = int(worker.stdout.readline())
-        assert runs(browser)
+        browser = psutil.Process(int(worker.stdout.readline()))
+        assert is_at_work(browser)
         worker.kill()
 
-    until(lambda: not runs(browser), what="the end of the browser")
+    until(lambda: not is_at_work(browser), what="the end of the browser")
