@@ -47,6 +47,8 @@ _SCHEDULE: Final = "twice a day"
 _LOOK_SECONDS: Final = 2.0
 _NEWEST: Final = 20
 _POLITENESS: Final = {"delay_factor": "0", "min_delay_seconds": "0", "per_host": "4"}
+_RATE: Final = 1_000_000
+"""Visits of a domain in a minute, so many that the rate makes no pause."""
 
 
 class DemoRefused(Exception):
@@ -95,7 +97,7 @@ def fill(database: Database, settings: Settings) -> bool:
             domain = create_domain(transaction, DomainCreation(name=name, comments=comments))
             template = _BROWSER if has_browser and name == "garden.test" else _PLAIN
             (configuration,) = domain.configurations
-            change = ConfigurationChange(template=template, max_bytes=100_000_000)
+            change = ConfigurationChange(template=template, max_bytes=100_000_000, max_rate=_RATE)
             change_configuration(transaction, name, configuration.name, change)
         rule = {"unit": TimeUnit.HOUR, "every": 12}
         create_schedule(transaction, NewSchedule(name=_SCHEDULE, comments="Made by the demo", **rule))

@@ -10,11 +10,13 @@ from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import select
 from support.processes.ghostfleet_command import Command
 from support.processes.waiting import until
 from support.web.site_server import PASSWORD, send_form
 
 from admin.models.database import open_database
+from admin.models.domain_tables import Configuration
 from admin.models.transaction import COMMAND_LINE
 from admin.people.invitations import first_invitation
 from admin.up.demo_home import FIRST_HARVEST, MARK, SECOND_HARVEST, SNAPSHOT, fill
@@ -56,6 +58,8 @@ def test_the_demo_has_a_finished_job_whose_statistics_the_api_tells(start_up: St
         assert not fill(database, settings), "a second start adds nothing"
         with database.transaction(COMMAND_LINE) as transaction:
             assert first_invitation(transaction) is None
+            rates = transaction.session.scalars(select(Configuration.max_rate)).all()
+    assert [round(60_000 / rate) for rate in rates] == [0, 0, 0], "no domain has a pause of a millisecond"
 
 
 @pytest.mark.browser
