@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from sqlalchemy import select
 from support.browsers.recorded_window import ended, recording, steered
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes.ghostfleet_command import Command
+from support.processes.removal import remove_in_use
 from support.processes.waiting import until
 
 from admin.capture_sessions import sessions
@@ -166,7 +166,7 @@ def test_a_removed_collection_ends_the_session(home: Path, site: RoutedSite) -> 
         )  # fmt: skip
         assert refused.returncode == 2
         assert "capture session 1 of command line is open (`ghostfleet session end 1` ends it)" in refused.stderr
-        shutil.rmtree(home / "collections" / "hand")
+        remove_in_use(home / "collections" / "hand")
         last = early_end(process)
         assert last["state"] == "ended"
         assert "the folder of collection hand was removed" in last["error"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from support.origins.odd_responses import page
 from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.removal import remove_in_use
 from support.processes.waiting import until
 from support.proxy.running_proxy import RunningProxy, credentials
 
@@ -34,7 +34,7 @@ def replay_of(proxy: RunningProxy) -> str:
 
 
 def remove_folder(proxy: RunningProxy) -> None:
-    shutil.rmtree(proxy.folder().parent)
+    remove_in_use(proxy.folder().parent)
 
 
 def remove_files(proxy: RunningProxy) -> None:

@@ -26,6 +26,7 @@ from support.archive.secret_search import files_with
 from support.origins.login_site import PASSWORD, USER, LoginSite
 from support.origins.routed_site import Asked, Routed, RoutedSite
 from support.processes import machine_needs
+from support.processes.removal import remove_in_use
 from support.processes.unsynced_disk import VARIABLES
 from support.processes.waiting import until
 
@@ -594,7 +595,7 @@ def test_a_collection_that_is_removed_by_hand_ends_its_session(hand: Hand, site:
     with hand.browser(number) as browser:
         browser.get(site.url("/"), headers=NAVIGATE)
         hand.until(number, 1)
-        shutil.rmtree(folder)
+        remove_in_use(folder)
         browser.get(site.url("/second"))
     until(lambda: hand.tick() or hand.view(number).state is CaptureState.ENDED, what="the end", within=100)
     assert f"the folder of collection {hand.collection} was removed" in hand.view(number).error

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from support.admin.harvesters import Admin, RunningHarvester, Wanted
 from support.origins.chain_site import ChainSite
+from support.processes.removal import remove_in_use
 from support.processes.waiting import until
 
 from admin.harvester.outcome import loss_of_files
@@ -32,7 +32,7 @@ def test_a_job_whose_files_are_removed_fails_with_counts(
         admin.await_status(job, JobStatus.STARTED)
         until(lambda: "/3" in site.asked, what="the fourth page", within=200)
         until(lambda: admin.show(job).objects >= 6, what="the first pages in the reports", within=60)
-        shutil.rmtree(settings.home / removed)
+        remove_in_use(settings.home / removed)
         site.let_go("/3")
         ended = admin.ended(job, within=200)
         assert harvester.ended() == 0, harvester.said
