@@ -29,8 +29,6 @@ CRAWLERS: Final = (OURS, SCRAPY)
 ADDRESS: Final = "127.0.1.1"
 """The address of all hosts; warcprox refuses 127.0.0.1."""
 _SAMPLE_SECONDS: Final = 0.25
-_FIRST_SAMPLES: Final = 8
-"""Samples at the beginning that all have the memory; later each fourth has it."""
 KINDS: Final = ("worker", "proxy", "indexer", "redis-server")
 """Kinds of our processes, by words of their titles; all others are one kind."""
 _PROFILER: Final = ("py-spy==0.4.3",)
@@ -291,12 +289,10 @@ class _Usage:
 
 def _followed(crawling: Crawling, mark: str, profile: _Profile | None) -> _Usage:
     """Sample the processes of a crawl until it has ended."""
-    usage, samples = _Usage(dict(crawling.processes)), 0
+    usage, reads_memory = _Usage(dict(crawling.processes)), 0
     while crawling.poll() is None:
-        # The kernel counts the pages of a process for each reading of memory, but a short crawl has few samples.
-        with_memory = samples < _FIRST_SAMPLES or samples % 4 == 0
-        sample = process_usages(crawling.processes, mark, with_memory=with_memory)
-        samples += 1
+        reads_memory = (reads_memory + 1) % 4
+        sample = process_usages(crawling.processes, mark, with_memory=reads_memory == 0)
         usage.add(sample)
         if profile is not None:
             profile.begin(sample)

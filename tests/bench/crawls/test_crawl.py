@@ -6,6 +6,7 @@ import socket
 from contextlib import closing
 
 import pytest
+from support.processes.waiting import until
 
 from bench.crawls.crawl import OURS, CrawlPlan, CrawlRound, costs_of, lines, measure, table
 from bench.crawls.crawl_site import DOMAIN, LINKS, CrawlSite, SiteProcess
@@ -75,10 +76,14 @@ def test_the_report_has_rates_and_the_largest_costs() -> None:
 
 
 @pytest.mark.skipif(not is_measurable(), reason="only Linux tells the memory that processes share")
+@pytest.mark.timeout(300)
 def test_a_small_site_is_crawled_and_each_page_is_kept() -> None:
-    (found,) = measure(PLAN, print)
-    assert (found.pages, found.kept) == (30, 30)
-    assert 0 < found.first_seconds < found.seconds
-    assert {"worker", "proxy", "redis-server"} <= found.cpu_seconds.keys()
-    assert found.peak_bytes > 0
-    assert table(PLAN, [found]).row_count == 1
+    def has_each_process() -> bool:
+        (found,) = measure(PLAN, print)
+        assert (found.pages, found.kept) == (30, 30)
+        assert 0 < found.first_seconds < found.seconds
+        assert table(PLAN, [found]).row_count == 1
+        return found.peak_bytes > 0 and {"worker", "proxy", "redis-server"} <= found.cpu_seconds.keys()
+
+    # The workers run for less than a second. On a busy machine all of them can end between two samples.
+    until(has_each_process, what="a crawl with samples of each kind of process", within=60)
