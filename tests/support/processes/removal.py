@@ -9,7 +9,11 @@ from support.processes.waiting import until
 
 
 def remove_in_use(folder: Path) -> None:
-    """Remove a folder with its files. A file that a process adds or removes meanwhile is no error."""
+    """Remove a folder with its files. A file that a process adds or removes meanwhile is no error.
+
+    The test fails when the folder is missing at the beginning, or is still there after some time.
+    """
+    assert folder.is_dir(), f"{folder} is missing"
 
     def is_removed() -> bool:
         shutil.rmtree(folder, ignore_errors=True)
